@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs every target for some minutes, one after the other, from what earlier runs found and the seeds.
+# Runs every target for some minutes, one after the other, from the seeds and the inputs of earlier runs.
 #
 #   fuzz/run.sh MINUTES [TARGET…]
 #
-# What a target found is in fuzz/artifacts/TARGET, what it printed in fuzz/artifacts/TARGET.log; the status is 1
-# if any found something. SECONDS_EACH=N runs each for N seconds instead.
+# Findings of a target are in fuzz/artifacts/TARGET, its output in fuzz/artifacts/TARGET.log. The status is 1
+# if any target found something. SECONDS_EACH=N runs each for N seconds instead.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 
@@ -16,13 +16,13 @@ if [ ${#targets[@]} = 0 ]; then
     mapfile -t targets < <(sed -n 's/^name = "\(.*\)"/\1/p' fuzz/Cargo.toml | grep -v '^hetdwarf-fuzz$')
 fi
 
-# There is no unsafe code in the library: without a sanitizer it is several times as fast, and overflow and
-# debug assertions are checked all the same.
+# The library has no unsafe code, so no sanitizer is needed, and the targets run several times as fast. Overflow checks and
+# debug assertions stay on.
 cargo +nightly fuzz build --sanitizer none || exit 2
 cargo run --quiet -p dwarf-tests --example fuzz_seeds -- fuzz/corpus || exit 2
 built=fuzz/target/$(rustc +nightly -vV | sed -n 's/^host: //p')/release
 
-# The largest input: libFuzzer is quick with small ones, but an ELF file or a bundle has to fit.
+# Prints the largest input of a target: libFuzzer is faster with small ones, but an ELF file or a bundle has to fit.
 max_len() {
     case $1 in
     object | containers) echo 16384 ;;
@@ -34,7 +34,7 @@ max_len() {
     esac
 }
 
-# Where the length says nothing of what an input does, long ones are tried at once.
+# Prints the length control of a target: if length does not determine the effect of an input, long inputs are tried at once.
 len_control() {
     case $1 in
     damage | capi | gimli | gpu_core | machine_code | bundles | archives | entries | lines | frames | lists | flow) echo 0 ;;
@@ -56,7 +56,7 @@ for target in "${targets[@]}"; do
     echo "$target: $summary"
     if [ $status != 0 ]; then
         failed+=("$target")
-        # Where only the output is kept, it has to show what was found, and the input.
+        # If only the output is kept, it has to contain the finding and its input.
         grep -aE -A 2 'panicked at|ERROR|ALARM|SUMMARY|Base64' "$log" | head -40
     fi
 done

@@ -1,8 +1,8 @@
-//! The text of ROCm's debug agent (`librocm-debug-agent.so.2`): registers, local memory and code objects of waves, as it
-//! prints them when a queue fails. Snapshots are made of it by the caller.
+//! Reads the output of ROCm's debug agent (`librocm-debug-agent.so.2`): registers, local memory and code objects of waves, printed when a queue
+//! fails. The caller makes snapshots from it.
 //!
-//! The text stands among other output, and can be cut, prefixed by a launcher, coloured, and mixed with that of other
-//! processes. What has not the agent's shapes is skipped, and counted.
+//! The output may be mixed with other text, truncated, prefixed by a launcher, colored, and interleaved with output of other processes. Lines that do
+//! not have the agent's format are skipped, and counted.
 //!
 //! ```
 //! use hetdwarf::arch::{LoadAddress, WaveSize};
@@ -46,66 +46,66 @@ pub struct Log {
     pub skipped: u64,
 }
 
-/// A wave as the text has it.
+/// A wave in the log.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LoggedWave {
-    /// The agent's number of it.
+    /// The agent's number for it.
     pub number: u64,
     /// Its address in the process.
     pub pc: u64,
-    /// The address of its kernel's first instruction; newer agents say it.
+    /// The address of its kernel's first instruction, which newer agents print.
     pub kernel_entry: Option<u64>,
-    /// The name of its kernel; newer agents say it.
+    /// The name of its kernel, which newer agents print.
     pub kernel: Option<String>,
-    /// The address of the arguments of its kernel; agents of ROCm 7.2 say it.
+    /// The address of the arguments of its kernel, which the agent of ROCm 7.2 prints.
     pub kernarg_address: Option<u64>,
-    /// The function that it is in.
+    /// The function that contains it.
     pub function: Option<String>,
-    /// The launchers' prefix of its lines, with `@` for times: it tells programs apart.
+    /// The launchers' prefix of its lines, with `@` for times. It distinguishes programs.
     pub rank: String,
-    /// The address of the fault that the runtime reported in its program, if it stopped for one.
+    /// The fault address that the runtime reported for its program, if it stopped for one.
     pub fault_address: Option<u64>,
     /// Its grid and workgroup in work-items, if the runtime has printed the dispatch with its arguments.
     pub sizes: Option<[[u32; 3]; 2]>,
-    /// `running`, or the reasons why it stopped, as the agent names them.
+    /// `running`, or its stop reasons, in the agent's words.
     pub reason: String,
-    /// The registers that all lanes share: values by names.
+    /// The values of the registers that all lanes share, by name.
     pub scalars: BTreeMap<String, u64>,
     /// The vector registers: a value for each lane.
     pub vectors: BTreeMap<String, Vec<u32>>,
-    /// Bytes of local memory.
+    /// The bytes of local memory.
     pub local: BTreeMap<u64, Vec<u8>>,
-    /// The code object that it is in.
+    /// The code object that contains it.
     pub object: Option<LoggedObject>,
-    /// True if the text ends before its first whole vector register, so that most of it is missing.
+    /// True if the text ends before its first complete vector register, so that most of it is missing.
     pub is_cut: bool,
 }
 
-/// A code object as the text has it.
+/// A code object in the log.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LoggedObject {
-    /// The place of its file.
+    /// The URI of its file.
     pub uri: String,
-    /// The addresses at which it is loaded, from its first segment to its last.
+    /// Its load addresses, from its first segment to its last.
     pub loaded: Range<u64>,
 }
 
-/// How many launchers' prefixes are told apart.
+/// The maximum number of launchers' prefixes.
 const PREFIXES: usize = 32;
-/// The longest prefix of a launcher, in bytes.
+/// The maximum length of a launcher's prefix, in bytes.
 const LONGEST_PREFIX: usize = 80;
 
 impl Log {
-    /// Reads a text.
+    /// Parses a log.
     #[must_use]
     pub fn parse(text: &[u8]) -> Log {
         let mut log = Log::default();
         let mut readers: BTreeMap<String, Reader> = BTreeMap::new();
-        // Where the last line belongs.
+        // The reader of the last line.
         let mut last = None;
-        // The last line was cut, unless it is empty: its last value may have lost digits.
+        // The last line is truncated, unless it is empty: its last value may have lost digits.
         let mut lines = text.split(|byte| *byte == b'\n').peekable();
         while let Some(line) = lines.next() {
             let is_cut = lines.peek().is_none();
@@ -129,8 +129,7 @@ impl Log {
                 readers.insert(prefix.to_owned(), Reader { index, part });
                 continue;
             }
-            // The longest prefix is the one that was meant.
-            // Of an empty line there is only the prefix, without the space that ends it.
+            // The longest matching prefix is the right one. An empty line has only the prefix, without the trailing space.
             let of = readers
                 .iter_mut()
                 .filter(|(prefix, _)| line.starts_with(prefix.trim_end()));
@@ -152,7 +151,7 @@ impl Log {
                 && readers.is_empty()
                 && let Some(wave) = code_alone(&line)
             {
-                // A block of code without its wave.
+                // A block of code without a wave.
                 let index = log.waves.len();
                 let (prefix, part) = (wave.rank.clone(), Part::Code);
                 readers.insert(prefix, Reader { index, part });
@@ -161,7 +160,7 @@ impl Log {
                 log.skipped = log.skipped.saturating_add(1);
             }
         }
-        // Of a block without an address nothing is known.
+        // A block without an address is useless.
         log.waves
             .retain(|wave| wave.pc != 0 || wave.reason != NO_WAVE);
         log.join_events();
@@ -175,7 +174,7 @@ impl Log {
         log
     }
 
-    /// How many events are kept.
+    /// The maximum number of events kept.
     const MOST_EVENTS: usize = 1 << 12;
 
     fn add_event(&mut self, event: RuntimeEvent) {
@@ -184,7 +183,7 @@ impl Log {
         }
     }
 
-    /// Gives waves what was said of their programs: the address of a fault, and the size of their dispatch.
+    /// Adds events of their programs to waves: the address of a fault, and the size of their dispatch.
     fn join_events(&mut self) {
         let faults: Vec<(&str, u64)> = self
             .events
@@ -207,7 +206,7 @@ impl Log {
             })
             .collect();
         for wave in &mut self.waves {
-            // Of several faults of a program it is not known which is this wave's.
+            // If a program has several faults, it is unknown which one belongs to this wave.
             let mut own = faults.iter().filter(|(rank, _)| *rank == wave.rank);
             let first = own.next().map(|(_, address)| *address);
             let is_one = own.all(|(_, address)| Some(*address) == first);
@@ -220,7 +219,7 @@ impl Log {
         }
     }
 
-    /// Vector registers with another number of lanes than the wave has were cut. Gives how many there are.
+    /// Removes vector registers with a different number of lanes than the wave has, which are truncated. Returns their number.
     fn drop_cut_lines(&mut self) -> u64 {
         let mut dropped = 0_u64;
         for wave in &mut self.waves {
@@ -235,7 +234,7 @@ impl Log {
 }
 
 impl LoggedWave {
-    /// Returns true if only a block of code was found: nothing says that it is a wave's.
+    /// Returns true if only a block of code was found, which need not belong to a wave.
     #[must_use]
     pub fn is_code_alone(&self) -> bool {
         self.reason == NO_WAVE
@@ -245,7 +244,7 @@ impl LoggedWave {
         self.stop_reasons().contains(StopReason::MemoryViolation)
     }
 
-    /// Returns the reasons why it stopped.
+    /// Returns its stop reasons.
     #[must_use]
     pub fn stop_reasons(&self) -> StopReasons {
         let mut found = StopReasons::default();
@@ -257,7 +256,7 @@ impl LoggedWave {
         found
     }
 
-    /// Returns how many lanes it has: those of its vector registers. `None` if there are none.
+    /// Returns the number of its lanes, from its vector registers, or `None` if there are none.
     #[must_use]
     pub fn wave_size(&self) -> Option<WaveSize> {
         let count = |wanted: usize| {
@@ -266,14 +265,13 @@ impl LoggedWave {
         };
         match (count(32), count(64)) {
             (0, 0) => None,
-            // A line of 64 lanes that was cut can have 32; one of 32 never has more.
+            // A truncated line of 64 lanes can have 32 values, but a line of 32 lanes never has more.
             (_, 0) => Some(WaveSize::Wave32),
             (_, _) => Some(WaveSize::Wave64),
         }
     }
 
-    /// Returns a snapshot of it, and how many of its values are not in it: DWARF has no name for a register, or there are two
-    /// values of one.
+    /// Returns a snapshot of it, and the number of values left out: registers without a name in DWARF, and second values of a register.
     ///
     /// # Errors
     /// If LDS is beyond the end of local memory.
@@ -322,7 +320,7 @@ impl LoggedWave {
     }
 }
 
-/// Returns a line without what ends it, and without colours (ECMA-48 control sequences).
+/// Returns a line without its line ending and without colors (ECMA-48 control sequences).
 fn plain(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let mut out = String::with_capacity(text.len());
@@ -332,7 +330,7 @@ fn plain(line: &[u8]) -> String {
             out.push(next);
             continue;
         }
-        // `ESC [`, parameters, and a letter that ends it.
+        // `ESC [`, parameters, and a final letter.
         if rest.next() == Some('[') {
             let _ = rest.find(|end| ('@'..='~').contains(end));
         }
@@ -341,7 +339,7 @@ fn plain(line: &[u8]) -> String {
     out
 }
 
-/// Returns the prefix of a first line, and its wave: `wave_N: pc=0xPC (REASON)`, with the kernel between in newer ones.
+/// Parses the first line of a wave: the prefix, and `wave_N: pc=0xPC (REASON)`, with the kernel in between in newer ones.
 fn first_line(line: &str) -> Option<(&str, LoggedWave)> {
     let at = line.find("wave_")?;
     let (prefix, rest) = line.split_at_checked(at)?;
@@ -350,7 +348,7 @@ fn first_line(line: &str) -> Option<(&str, LoggedWave)> {
     let reason = ["(running)", "(stopped, reason: "]
         .into_iter()
         .find_map(|start| {
-            // Names of kernels can have brackets: the reason is what is last.
+            // Names of kernels can contain parentheses, so the last ones are the reason.
             let (_, reason) = rest.get(rest.rfind(start)?..)?.split_at_checked(1)?;
             reason.strip_suffix(')')
         })?;
@@ -371,7 +369,7 @@ fn first_line(line: &str) -> Option<(&str, LoggedWave)> {
     (prefix.len() <= LONGEST_PREFIX).then_some((prefix, wave))
 }
 
-/// What a first line says of the kernel.
+/// The kernel in a first line.
 #[derive(Default)]
 struct Kernel {
     entry: Option<u64>,
@@ -380,13 +378,13 @@ struct Kernel {
 }
 
 impl Kernel {
-    /// `(kernel_code_entry=0xADDR <SYMBOL>, kernargs=0xADDR) (…)`, of which all but the start can be missing. A symbol can have spaces, brackets
-    /// and commas in it.
+    /// `(kernel_code_entry=0xADDR <SYMBOL>, kernargs=0xADDR) (…)`, of which everything but the start is optional. A symbol can contain spaces,
+    /// brackets and commas.
     fn of_line(rest: &str) -> Kernel {
         let Some(rest) = rest.strip_prefix("(kernel_code_entry=") else {
             return Kernel::default();
         };
-        // Without the reason, which is what is last.
+        // Without the reason, which is last.
         let end = rest.rfind(") (").unwrap_or(rest.len());
         let rest = rest.get(..end).unwrap_or_default();
         let (rest, arguments) = match rest.rsplit_once(", kernargs=0x") {
@@ -405,10 +403,10 @@ impl Kernel {
     }
 }
 
-/// The reason of what is no wave: a block of code alone.
+/// The reason for a block of code without a wave.
 const NO_WAVE: &str = "";
 
-/// Returns a block of code that begins without a wave before it.
+/// Returns a wave for a block of code that begins without one.
 fn code_alone(line: &str) -> Option<LoggedWave> {
     let at = line.find("Disassembly")?;
     let (prefix, rest) = line.split_at_checked(at)?;
@@ -425,19 +423,19 @@ fn code_alone(line: &str) -> Option<LoggedWave> {
     })
 }
 
-/// Returns a number of hexadecimal digits, without a sign.
+/// Parses a number of hexadecimal digits, without a sign.
 fn hexadecimal(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     u64::from_str_radix(text, 16).ok().filter(|_| is_number)
 }
 
-/// Returns a dword, which has as many digits as it needs with zeros before.
+/// Parses a dword, which has leading zeros to its full length.
 fn dword(text: &str) -> Option<u32> {
     let value = hexadecimal(text).filter(|_| text.len() == 8)?;
     u32::try_from(value).ok()
 }
 
-/// The part of a wave that a line is in.
+/// The section of a wave's output that contains a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Start,
@@ -447,7 +445,7 @@ enum Part {
     End,
 }
 
-/// Where the lines of one prefix belong.
+/// The destination of lines with a prefix.
 #[derive(Clone, Copy, Debug)]
 struct Reader {
     index: usize,
@@ -455,7 +453,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Takes a line, and says whether it has one of the shapes.
+    /// Processes a line. Returns true if it has one of the known formats.
     ///
     /// * `is_cut`: true if its end may be missing.
     fn line(&mut self, wave: &mut LoggedWave, line: &str, is_cut: bool) -> bool {
@@ -501,8 +499,8 @@ impl Reader {
     }
 }
 
-/// `v0: [0] 00000000 [1] f1002004 …`, or `NAME: VALUE` several times. The line counts as a whole or not at all, and what
-/// came first stays.
+/// Parses `v0: [0] 00000000 [1] f1002004 …`, or `NAME: VALUE` several times. A line is used completely or not at all, and earlier values take
+/// precedence.
 fn registers(wave: &mut LoggedWave, line: &str) -> Option<()> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let (first, rest) = words.split_first()?;
@@ -534,7 +532,7 @@ fn registers(wave: &mut LoggedWave, line: &str) -> Option<()> {
     Some(())
 }
 
-/// `0xADDR:` and up to 8 dwords, which are little-endian in memory.
+/// Parses `0xADDR:` and up to 8 dwords, which are little-endian in memory.
 fn local(wave: &mut LoggedWave, line: &str) -> Option<()> {
     let (address, rest) = line.strip_prefix("0x")?.split_once(':')?;
     let address = hexadecimal(address).filter(|address| u32::try_from(*address).is_ok())?;
@@ -556,7 +554,7 @@ fn local(wave: &mut LoggedWave, line: &str) -> Option<()> {
     Some(())
 }
 
-/// What is said of the code object; all else is source and instructions.
+/// Parses the lines about the code object. The rest is source and instructions.
 fn code(wave: &mut LoggedWave, line: &str) {
     if let Some(uri) = line.strip_prefix("code object: ") {
         wave.object.get_or_insert_default().uri = uri.to_owned();

@@ -1,4 +1,4 @@
-//! Maps of few entries, which are copied, compared and joined far more often than something is looked up in them.
+//! Implements maps of few entries, which are copied, compared and joined far more often than searched.
 
 use core::cmp::Ordering;
 
@@ -17,7 +17,7 @@ impl<K, V> Flat<K, V> {
 }
 
 impl<K: Copy + Ord, V> Flat<K, V> {
-    /// What an iterator gives in the order of the keys, none twice.
+    /// Creates a map from an iterator with unique keys in ascending order.
     pub(crate) fn in_order(entries: impl Iterator<Item = (K, V)>) -> Flat<K, V> {
         let entries: Vec<(K, V)> = entries.collect();
         debug_assert!(entries.is_sorted_by(|(one, _), (next, _)| one < next));
@@ -38,7 +38,7 @@ impl<K: Copy + Ord, V> Flat<K, V> {
         self.0.get_mut(at).map(|(_, value)| value)
     }
 
-    /// Returns the first key and the last.
+    /// Returns the first and the last key.
     pub(crate) fn ends(&self) -> Option<[K; 2]> {
         let ends = [self.0.first()?, self.0.last()?];
         Some(ends.map(|(key, _)| *key))
@@ -55,7 +55,7 @@ impl<K: Copy + Ord, V> Flat<K, V> {
         }
     }
 
-    /// Changes what the key has, or `absent` if it has nothing.
+    /// Changes the value of a key, or inserts `absent` if it has none.
     pub(crate) fn change(
         &mut self,
         key: K,
@@ -100,7 +100,7 @@ impl<K: Copy + Ord, V> Flat<K, V> {
         self.0.is_empty()
     }
 
-    /// Returns the keys that are in one of two maps, in order, with what each has.
+    /// Returns the keys of two maps, in order, with the value in each.
     pub(crate) fn either<'m>(
         one: &'m Flat<K, V>,
         other: &'m Flat<K, V>,

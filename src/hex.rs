@@ -1,4 +1,4 @@
-//! Numbers that may pass 2^53, as documents write them: a string, `"0x…"`.
+//! Serializes numbers that may exceed 2^53 as strings: `"0x…"`.
 
 use core::fmt;
 
@@ -16,7 +16,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     u64::try_from(number).map_err(|_| D::Error::custom("a number of 64 bits is expected"))
 }
 
-/// An integer in any of the forms that readers accept: a JSON number, a decimal string or a `0x` string.
+/// An integer in any of the accepted forms: a JSON number, a decimal string or a `0x` string.
 pub(crate) struct Integer(pub(crate) u128);
 
 impl<'de> Deserialize<'de> for Integer {

@@ -1,21 +1,20 @@
 //! Reads and writes the DWARF of GPU code: DWARF 5 and AMD's extensions for heterogeneous debugging.
 //!
-//! Two texts say what is right, and the documentation names them where it follows them:
+//! It implements two specifications, which the documentation cites:
 //!
-//! - **HET**: [DWARF Extensions For Heterogeneous Debugging](https://llvm.org/docs/AMDGPUDwarfExtensionsForHeterogeneousDebugging.html),
-//!   by the numbers of its sections: `HET A.2.5.4.4.6`. What it leaves alone is that of the
-//!   [DWARF 5](https://dwarfstd.org/dwarf5std.html) standard.
-//! - **USAGE**: [User Guide for AMDGPU Backend](https://llvm.org/docs/AMDGPUUsage.html), by the titles of its sections: `USAGE "Address Space Identifier"`.
+//! - **HET**: [DWARF Extensions For Heterogeneous Debugging](https://llvm.org/docs/AMDGPUDwarfExtensionsForHeterogeneousDebugging.html), by section
+//!   number: `HET A.2.5.4.4.6`. For everything else it defers to the [DWARF 5](https://dwarfstd.org/dwarf5std.html) standard.
+//! - **USAGE**: [User Guide for AMDGPU Backend](https://llvm.org/docs/AMDGPUUsage.html), by section title: `USAGE "Address Space Identifier"`.
 //!
-//! Where both leave room, `spec-notes/` in the repository says what was chosen, and why.
+//! If both leave a choice, `spec-notes/` in the repository documents the decision and its reason.
 // The example of the README reads a snapshot, which needs the feature.
 #![cfg_attr(feature = "serde", doc = include_str!("../README.md"))]
 #![forbid(unsafe_code)]
-// What `clippy.toml` lists; tests print what they like.
+// `clippy.toml` lists these methods. Tests may print anything.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
-// Modules that read bytes warn of arithmetic that can overflow: `clippy::arithmetic_side_effects` at their heads or, of some, here.
-// Tests do not: one that overflows has failed.
+// Modules that read bytes warn about arithmetic that can overflow: `clippy::arithmetic_side_effects` is set in each module, or for some of them here.
+// Tests are exempt, since an overflow makes them fail.
 mod abi;
 #[cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 pub mod annotate;
@@ -65,7 +64,7 @@ mod value_flow;
 pub mod verify;
 pub mod wave;
 
-// Types of these packages are in the public interface.
+// Types of these packages are part of the public interface.
 pub use fallible_iterator;
 pub use gimli;
 pub use petgraph;

@@ -1,8 +1,6 @@
-//! How much work and memory one file, one wave or one question can cost. What one costs is counted by a
-//! [`Meter`](crate::meter::Meter).
+//! Limits the work and memory for one file, one wave or one query. A [`Meter`](crate::meter::Meter) counts the costs.
 //!
-//! Nothing in a file is trusted: what it makes a reader do is bounded, always. The defaults are far above what
-//! real code needs; who needs more sets more.
+//! No file is trusted: the work that it causes is always bounded. The defaults are far above the needs of real code, and can be raised.
 //!
 //! ```
 //! use hetdwarf::error::{ErrorKind, Limit};
@@ -22,15 +20,14 @@
 
 use crate::error::{Error, ErrorKind};
 
-/// The largest [`Limits::depth`] that is safe on a thread with a stack of 2 MiB, the default of Rust's: a level takes up
-/// to 36 KiB of it in a build without optimization.
+/// The largest [`Limits::depth`] that is safe on a thread with a stack of 2 MiB, Rust's default. A level takes up to 36 KiB of it in an unoptimized
+/// build.
 pub const MOST_DEPTH: u16 = 40;
 
 /// The largest [`Limits::containers`] that is safe on such a thread.
 pub const MOST_CONTAINERS: u16 = 64;
 
-/// The table of limits: the name in Rust, the field with its type, the default, the most that it can be set to, the name in
-/// options and messages, and what is bounded.
+/// The table of limits: the name in Rust, the field with its type, the default, the maximum, the name in options and messages, and a description.
 macro_rules! limits {
     ($($name:ident $field:ident: $int:ident = $default:expr, $most:expr, $text:literal $about:literal;)*) => {
         /// A limit on work or memory, so that no input can make either endless.
@@ -39,10 +36,10 @@ macro_rules! limits {
         pub enum Limit { $(#[doc = concat!("`", $text, "`: ", $about, ".")] $name,)* }
 
         impl Limit {
-            /// All of them.
+            /// All limits.
             pub const ALL: [Limit; [$($text),*].len()] = [$(Limit::$name,)*];
 
-            /// The limit's name, as options spell it.
+            /// Returns the limit's name in options.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Limit::$name => $text,)* }
@@ -51,26 +48,24 @@ macro_rules! limits {
             /// Returns the limit with a name.
             ///
             /// # Errors
-            /// If there is none: a text that lists the names.
+            /// If there is none. The error lists the names.
             pub fn named(name: &str) -> Result<Limit, String> {
                 let found = Limit::ALL.into_iter().find(|limit| limit.name() == name);
                 let names = || Limit::ALL.map(Limit::name).join(", ");
                 found.ok_or_else(|| format!("there is no limit {name:?}; there are {}", names()))
             }
 
-            /// Returns a short description of what is bounded.
+            /// Returns a short description of the limit.
             #[must_use]
             pub fn text(self) -> &'static str {
                 match self { $(Limit::$name => $about,)* }
             }
         }
 
-        /// A bound for each [`Limit`], which says what it bounds. What reaches one fails with [`ErrorKind::Limit`], which says
-        /// which and its number.
+        /// A bound for each [`Limit`]. Reaching a bound causes [`ErrorKind::Limit`], with the limit and its value.
         ///
-        /// The limits of a file ([`CodeObject::parse_with`](crate::object::CodeObject::parse_with)) are those of all that
-        /// is read of it and of the waves that run it; an expression by itself has those of its
-        /// [`Context`](crate::eval::Context).
+        /// The limits of a file ([`CodeObject::parse_with`](crate::object::CodeObject::parse_with)) apply to everything read from it and to the waves
+        /// that run it. A single expression has the limits of its [`Context`](crate::eval::Context).
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct Limits {
@@ -78,11 +73,11 @@ macro_rules! limits {
         }
 
         impl Limits {
-            /// Those that hold where nothing else is said.
+            /// The default limits.
             ///
-            /// At 108,366 stops in 153 code objects a call stack takes at most 4,019 steps of expressions and 1,194 entries,
-            /// and the variables of a frame 12,946 steps (`dwarf-tests/tests/sweep.rs`). To check a file takes at most a tenth
-            /// of its steps, and a hundredth of its bytes (`dwarf-tests/tests/hostile/growth.rs`).
+            /// At 108,366 stops in 153 code objects a call stack takes at most 4,019 steps of expressions and 1,194 entries, and the variables of a
+            /// frame 12,946 steps (`dwarf-tests/tests/sweep.rs`). Checking a file takes at most a tenth of its steps, and a hundredth of its bytes
+            /// (`dwarf-tests/tests/hostile/growth.rs`).
             pub const DEFAULT: Limits = Limits { $($field: $default,)* };
 
             /// Returns the bound for `limit`.
@@ -91,13 +86,13 @@ macro_rules! limits {
                 match limit { $(Limit::$name => u64::from(self.$field),)* }
             }
 
-            /// Returns the most that the bound for `limit` can be set to.
+            /// Returns the maximum of the bound for `limit`.
             #[must_use]
             pub fn most(limit: Limit) -> u64 {
                 match limit { $(Limit::$name => u64::from($most),)* }
             }
 
-            /// Sets the bound for `limit`; to [`most`](Limits::most), if `value` is more.
+            /// Sets the bound for `limit`, clamped to [`most`](Limits::most).
             pub fn set(&mut self, limit: Limit, value: u64) {
                 let value = value.min(Limits::most(limit));
                 match limit { $(Limit::$name => self.$field = $int::try_from(value).unwrap_or($most),)* }
@@ -111,10 +106,10 @@ limits! {
         "operations executed in one evaluation";
     Stack stack: u32 = 1 << 12, u32::MAX, "stack"
         "entries on the stack of an evaluation";
-    // Each level needs some of the thread's stack.
+    // Each level uses the thread's stack.
     Depth depth: u16 = 32, MOST_DEPTH, "depth"
         "nested calls, entry values and composites";
-    // Each level needs some of the thread's stack.
+    // Each level uses the thread's stack.
     Containers containers: u16 = 8, MOST_CONTAINERS, "containers"
         "nested containers (archives, bundles, host objects)";
     Parts parts: u32 = 1 << 16, u32::MAX, "parts"
@@ -129,9 +124,9 @@ limits! {
         "steps of one query, whatever the size of the file";
     WorkPerByte work_per_byte: u64 = 1 << 5, u64::MAX, "work-per-byte"
         "additional steps for each byte of the file";
-    // What is counted is less than what is resident: vectors have room to grow, allocations have heads, and what lives for a
-    // moment is not counted everywhere. With these two at most 256 MiB and 32 bytes for each of the file are resident, which
-    // `dwarf-tests/tests/hostile/every.rs` asks the system of every command.
+    // The counted memory is less than the resident memory: vectors have room to grow, allocations have headers, and temporary data are not always
+    // counted. With these defaults at most 256 MiB and 32 bytes for each byte of the file are resident. `dwarf-tests/tests/hostile/every.rs` measures
+    // this for every command.
     Memory memory: u64 = 128 << 20, u64::MAX, "memory"
         "bytes that one query may hold, whatever the size of the file";
     MemoryPerByte memory_per_byte: u64 = 1 << 4, u64::MAX, "memory-per-byte"
@@ -139,19 +134,19 @@ limits! {
 }
 
 impl Limits {
-    /// Returns the error of what reaches `limit`.
+    /// Returns the error for reaching `limit`.
     pub(crate) fn reached(&self, limit: Limit) -> Error {
         reached(limit, self.get(limit))
     }
 }
 
-/// Returns the error of what reaches a limit of `value`.
+/// Returns the error for reaching a limit of `value`.
 #[cold]
 pub(crate) fn reached(limit: Limit, value: u64) -> Error {
     ErrorKind::Limit { limit, value }.into()
 }
 
-/// Returns the error of what there is more of than `most`, which no limit sets.
+/// Returns the error for exceeding `most`, a bound that no limit sets.
 #[cold]
 pub(crate) fn too_many(what: &'static str, most: u64) -> Error {
     ErrorKind::TooMany { what, most }.into()

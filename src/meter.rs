@@ -1,16 +1,14 @@
-//! What one question has cost, in steps and in bytes, and how much more it may cost.
+//! Counts the cost of one query, in steps and in bytes, and limits it.
 //!
-//! A file of a few bytes can name the same thing a million times, or say that there are a million of it. What a
-//! reader then does is in no relation to the file, unless somebody counts. A [`Meter`] counts for one question:
-//! for the check of a file with everything in it, for the variables of a frame, for the call stack of a wave.
-//! Whoever does work that input decides about pays for it before doing it, and so does whoever asks for memory.
+//! A file of a few bytes can refer to the same item a million times, or claim to have a million of them. Without counting, the work would be out of
+//! proportion to the file. A [`Meter`] counts for one query: checking a whole file, the variables of a frame, or the call stack of a wave. Code whose
+//! work or memory depends on the input charges the meter first.
 //!
-//! * A *step* is what takes about as long as reading an entry: an operation, an entry, a row, an entry of a list,
-//!   a machine instruction followed. What copies or compares bytes takes one for some dozen of them.
-//! * A *byte* is one that is asked for and kept. What is dropped while the question lasts is given back.
+//! * A *step* takes about as long as reading an entry: an operation, an entry, a row, a list entry, a followed machine instruction. Copying or
+//!   comparing a few dozen bytes takes one step.
+//! * A *byte* is one that is allocated and kept. Bytes that are freed during the query are returned.
 //!
-//! What a question may cost is a floor, which every file may, and so much for each byte of the file: see
-//! [`Limits::work`] and [`Limits::memory`].
+//! A query may cost a base amount for every file, and an amount for each byte of the file: see [`Limits::work`] and [`Limits::memory`].
 //!
 //! ```
 //! use std::sync::Arc;
@@ -37,21 +35,20 @@ use crate::error::{Error, Limit, Result};
 use crate::limits::{Limits, reached};
 pub(crate) use stack::HeldStack;
 
-/// How many bytes that are copied, compared or passed over count as a step.
+/// The number of bytes copied, compared or skipped for each step.
 pub(crate) const BYTES_PER_STEP: u64 = 32;
 
 impl Limits {
-    /// Returns how many steps a question about a file of `length` bytes may take.
+    /// Returns the number of steps allowed for a query about a file of `length` bytes.
     pub(crate) fn most_steps(&self, length: u64) -> u64 {
         let steps = self.work_per_byte.saturating_mul(length);
         self.work.saturating_add(steps)
     }
 }
 
-/// Counts the steps and bytes of one question, and refuses those that are too many.
+/// Counts the steps and bytes of one query, and rejects excess ones.
 ///
-/// Several threads can look at one. Steps that they count at the same moment may be lost, which is why threads that
-/// share a question each have a fork of the meter.
+/// Several threads can use one. Simultaneous steps may be lost, so threads that share a query each have a fork of the meter.
 ///
 /// ```
 /// use hetdwarf::{limits::Limits, meter::Meter};
@@ -67,19 +64,19 @@ pub struct Meter {
     most_steps: u64,
     most_bytes: u64,
     steps: AtomicU64,
-    /// Steps of the questions before this one.
+    /// The steps of the earlier queries.
     earlier: AtomicU64,
-    /// Bytes that were held when the question was asked.
+    /// The bytes held at the start of the query.
     before: u64,
     bytes: AtomicU64,
-    /// The most bytes that were held at one time.
+    /// The maximum number of bytes held at one time.
     peak: AtomicU64,
     /// True if bytes were refused.
     is_full: core::sync::atomic::AtomicBool,
 }
 
 impl Meter {
-    /// Creates a meter for a question about a file of `length` bytes, of which nothing is used yet.
+    /// Creates an unused meter for a query about a file of `length` bytes.
     #[must_use]
     pub fn new(limits: &Limits, length: u64) -> Meter {
         let bytes = limits.memory_per_byte.saturating_mul(length);
@@ -101,12 +98,12 @@ impl Meter {
         }
     }
 
-    /// Returns a meter for what may take so many steps, and holds nothing.
+    /// Returns a meter with this many steps, which holds nothing.
     pub(crate) fn of_steps(limits: &Limits, steps: u64) -> Meter {
         Meter::of(limits, steps, 0)
     }
 
-    /// Returns a meter for another question about the same file, which may take as many steps again, and hold what is left.
+    /// Returns a meter for another query about the same file, with a full budget of steps, and the remaining memory.
     #[must_use]
     pub fn question(&self) -> Meter {
         let meter = Meter::of(&self.limits, self.most_steps, self.most_bytes);
@@ -119,8 +116,7 @@ impl Meter {
         }
     }
 
-    /// Returns a meter for a question about several files together: as many steps as each may take, and what all together may still
-    /// hold.
+    /// Returns a meter for a query about several files together. It has the sum of their step budgets, and their remaining memory together.
     #[cfg(feature = "serde")]
     pub(crate) fn question_about<'m>(files: impl Iterator<Item = &'m Meter>) -> Option<Meter> {
         files.map(Meter::question).reduce(|mut all, file| {
@@ -133,22 +129,22 @@ impl Meter {
         })
     }
 
-    /// Returns a meter for reading ahead into caches: a quarter of what the file may cost, or none if half of that is used already, so
-    /// that enough is left for what has to be read.
+    /// Returns a meter for reading ahead into caches, with a quarter of the file's budget. Returns `None` if more than half of the budget is used, to
+    /// leave enough for required reading.
     pub(crate) fn for_prefetch(&self) -> Option<Meter> {
         let is_left = self.steps() <= self.most_steps / 2 && self.bytes() <= self.most_bytes / 2;
         is_left.then(|| Meter::of(&self.limits, self.most_steps / 4, self.most_bytes / 4))
     }
 
-    /// Returns a meter for what may take so many steps, if that many are left, and hold all that may be held.
+    /// Returns a meter with this many steps, but no more than are left, and the remaining memory.
     pub(crate) fn part(&self, steps: u64) -> Meter {
         let bytes = self.most_bytes.saturating_sub(self.bytes());
         Meter::of(&self.limits, self.steps_left().min(steps), bytes)
     }
 
-    /// Returns the share of some steps that a part of the work may take, by its size.
+    /// Returns the share of some steps for a part of the work, by its size.
     ///
-    /// * `rest`: the size of this part and of those after it, from which its own is taken.
+    /// * `rest`: the total size of this part and the later ones. This part's size is subtracted from it.
     pub(crate) fn share(steps: u64, size: u64, rest: &mut u64) -> u64 {
         let share = u128::from(steps).saturating_mul(size.into());
         let share = share.div_euclid(u128::from((*rest).max(1)));
@@ -156,7 +152,7 @@ impl Meter {
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
-    /// Returns a meter for a thread that does a part of the question: it starts with what was used until now.
+    /// Returns a meter for a thread that does a part of the query. It starts with the current usage.
     pub(crate) fn fork(&self) -> Meter {
         let fork = Meter::of(&self.limits, self.most_steps, self.most_bytes);
         fork.steps.store(self.steps(), Ordering::Relaxed);
@@ -165,55 +161,55 @@ impl Meter {
         fork
     }
 
-    /// Returns the limits that it was made of; those of single evaluations are in them too.
+    /// Returns its limits, which include those on single evaluations.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Returns how many steps were taken.
+    /// Returns the number of steps taken.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed).min(self.most_steps)
     }
 
-    /// Returns how many steps were taken by all questions that were asked one after the other.
+    /// Returns the number of steps taken by all queries in sequence.
     #[must_use]
     pub fn steps_of_all(&self) -> u64 {
         (self.steps()).saturating_add(self.earlier.load(Ordering::Relaxed))
     }
 
-    /// Returns how many steps may be taken in all.
+    /// Returns the maximum number of steps.
     #[must_use]
     pub fn most_steps(&self) -> u64 {
         self.most_steps
     }
 
-    /// Returns how many steps may still be taken.
+    /// Returns the number of steps left.
     #[inline]
     pub(crate) fn steps_left(&self) -> u64 {
         (self.most_steps).saturating_sub(self.steps.load(Ordering::Relaxed))
     }
 
-    /// Returns how many bytes are held.
+    /// Returns the number of bytes held.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Returns the most bytes that were held at one time.
+    /// Returns the maximum number of bytes held at one time.
     #[must_use]
     pub fn peak_bytes(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// Returns how many bytes may be held in all.
+    /// Returns the maximum number of bytes that may be held.
     #[must_use]
     pub fn most_bytes(&self) -> u64 {
         self.most_bytes
     }
 
-    /// Returns the error of what was refused, if something was: then there is an answer that is not complete.
+    /// Returns the error of the refusal, if any charge was refused. An answer is then incomplete.
     #[must_use]
     pub fn refused(&self) -> Option<Error> {
         if self.steps.load(Ordering::Relaxed) > self.most_steps {
@@ -224,8 +220,7 @@ impl Meter {
             .then(|| self.no_bytes())
     }
 
-    /// Pays for `steps`. Once they could not be paid for, nothing is done any more: what is asked for next would cost as
-    /// much as what was refused.
+    /// Charges for `steps`. After a refusal all further charges are refused, because they would cost as much as the refused one.
     ///
     /// # Errors
     /// [`Limit::Work`] if fewer are left.
@@ -239,22 +234,22 @@ impl Meter {
         Ok(())
     }
 
-    /// Charges for copying, comparing or passing over so many bytes.
+    /// Charges for copying, comparing or skipping this many bytes.
     ///
     /// # Errors
-    /// As [`work`](Meter::work).
+    /// Fails like [`work`](Meter::work).
     #[inline]
     pub(crate) fn charge_bytes(&self, bytes: usize) -> Result<()> {
         self.work((bytes as u64).div_ceil(BYTES_PER_STEP))
     }
 
-    /// Returns true if so many more bytes may be held.
+    /// Returns true if this many more bytes may be held.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
         let held = self.bytes().checked_add(bytes);
         held.is_some_and(|held| held <= self.most_bytes)
     }
 
-    /// Takes as many steps as there are, but no more than `most`; gives how many.
+    /// Takes the remaining steps, but no more than `most`. Returns their number.
     #[inline]
     pub(crate) fn take_steps(&self, most: u32) -> u32 {
         let left = self.steps_left();
@@ -264,14 +259,14 @@ impl Meter {
         taken
     }
 
-    /// Gives back steps that were paid for and not taken.
+    /// Returns steps that were charged and not used.
     #[inline]
     pub(crate) fn refund_steps(&self, steps: u64) {
         let left = self.steps.load(Ordering::Relaxed).saturating_sub(steps);
         self.steps.store(left, Ordering::Relaxed);
     }
 
-    /// Starts to count the steps and bytes of another question; what the last one held is not held any more.
+    /// Starts counting for another query, and releases the bytes held for the last one.
     pub(crate) fn reset(&self) {
         self.earlier.fetch_add(self.steps(), Ordering::Relaxed);
         self.steps.store(0, Ordering::Relaxed);
@@ -279,10 +274,10 @@ impl Meter {
         self.is_full.store(false, Ordering::Relaxed);
     }
 
-    /// Pays for `bytes` that are asked for and kept.
+    /// Charges for `bytes` that are allocated and kept.
     ///
     /// # Errors
-    /// [`Limit::Memory`] if fewer are left; then none are paid for, and what takes fewer may still be.
+    /// [`Limit::Memory`] if fewer are left. Nothing is charged then, and smaller charges may still succeed.
     #[inline]
     pub fn hold(&self, bytes: u64) -> Result<()> {
         let sum = self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -295,10 +290,10 @@ impl Meter {
         }
     }
 
-    /// Checks that there is room for bytes that are needed for a moment, without counting them.
+    /// Checks that there is room for temporary bytes, without counting them.
     ///
     /// # Errors
-    /// As [`hold`](Meter::hold).
+    /// Fails like [`hold`](Meter::hold).
     pub(crate) fn check_room(&self, bytes: u64) -> Result<()> {
         if self.has_room(bytes) {
             return Ok(());
@@ -307,38 +302,38 @@ impl Meter {
         Err(self.no_bytes())
     }
 
-    /// Charges for text of a document, which is made, kept and printed.
+    /// Charges for text of a document, which is formatted, kept and printed.
     ///
     /// # Errors
-    /// As [`work`](Meter::work) and [`hold`](Meter::hold).
+    /// Fails like [`work`](Meter::work) and [`hold`](Meter::hold).
     pub(crate) fn charge_text(&self, length: usize) -> Result<()> {
-        /// Numbers are what most of it is, and the digits of one take a step.
+        /// Most of it is numbers, each of which takes a step to format.
         const LETTERS_PER_STEP: u64 = 4;
         let length = length as u64;
         self.work(length.div_ceil(LETTERS_PER_STEP))?;
         self.hold(length)
     }
 
-    /// Pays for `count` values of a type that are kept.
+    /// Charges for `count` values of a type that are kept.
     ///
     /// # Errors
-    /// As [`hold`](Meter::hold).
+    /// Fails like [`hold`](Meter::hold).
     #[inline]
     pub(crate) fn hold_all<T>(&self, count: usize) -> Result<()> {
         self.hold((count as u64).saturating_mul(size_of::<T>() as u64))
     }
 
-    /// Gives back bytes that were paid for and are not kept any more.
+    /// Releases bytes that were charged and are no longer kept.
     pub(crate) fn release(&self, bytes: u64) {
         let less = |held: u64| Some(held.saturating_sub(bytes));
-        // It never gives nothing.
+        // The closure never returns `None`.
         let _ = (self.bytes).fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
-    /// Takes over what threads have done that had a [`fork`](Meter::fork) each, if all of it together could be paid for.
+    /// Adds the usage of threads with a [`fork`](Meter::fork) each. Returns false if the total exceeds the budget.
     ///
-    /// Whether it could does not depend on which thread did what. If it could not, nothing is taken over: what was
-    /// refused to which thread does depend on it, and the work is to be done again by one.
+    /// The result does not depend on the distribution of work between threads. If it is false, nothing is added: the refusals of single threads
+    /// depend on the distribution, so one thread must repeat the work.
     pub(crate) fn join(&self, forks: &[Arc<Meter>]) -> bool {
         let start = (self.steps(), self.bytes());
         let used = |before: u64, after: u64| after.saturating_sub(before);
@@ -362,7 +357,7 @@ impl Meter {
 
     #[cold]
     fn out_of_steps(&self) -> Error {
-        // More than there are, so that nothing is left and it shows that something was refused.
+        // More than the budget, so that none are left and the refusal is recorded.
         let none = self.most_steps.saturating_add(1);
         self.steps.store(none, Ordering::Relaxed);
         self.no_steps()
@@ -370,7 +365,7 @@ impl Meter {
 
     #[cold]
     fn out_of_bytes(&self, bytes: u64) -> Error {
-        // The sum may have wrapped, which subtracting undoes.
+        // The sum may have wrapped; subtracting reverts that.
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.is_full.store(true, Ordering::Relaxed);
         self.no_bytes()
@@ -385,7 +380,7 @@ impl Meter {
     }
 }
 
-/// Bytes that somebody holds who may be gone before the question is answered; they are given back then.
+/// Bytes held by an owner that may be dropped before the end of the query. They are released then.
 #[derive(Debug)]
 pub(crate) struct Held {
     meter: Arc<Meter>,
@@ -393,7 +388,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Holds nothing yet.
+    /// Creates an owner that holds nothing.
     pub(crate) fn new(meter: Arc<Meter>) -> Held {
         Held {
             meter,
@@ -405,25 +400,25 @@ impl Held {
         &self.meter
     }
 
-    /// Gives back bytes of what is not kept after all.
+    /// Releases bytes that are not kept after all.
     pub(crate) fn release(&self, bytes: u64) {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.meter.release(bytes);
     }
 
-    /// Holds bytes if there is room for them. What is not held counts as nothing that was refused.
+    /// Holds bytes if there is room for them. A failure does not count as a refusal.
     pub(crate) fn try_hold(&self, bytes: u64) -> bool {
         self.meter.has_room(bytes) && self.hold(bytes).is_ok()
     }
 
-    /// As [`Meter::hold`].
+    /// Holds bytes like [`Meter::hold`].
     pub(crate) fn hold(&self, bytes: u64) -> Result<()> {
         self.meter.hold(bytes)?;
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
     }
 
-    /// As [`Meter::hold_all`].
+    /// Holds values like [`Meter::hold_all`].
     pub(crate) fn hold_all<T>(&self, count: usize) -> Result<()> {
         self.hold((count as u64).saturating_mul(size_of::<T>() as u64))
     }

@@ -1,26 +1,26 @@
-//! The names that were probably meant by one that does not exist.
+//! Suggests names similar to one that does not exist.
 
 use std::collections::BTreeSet;
 
-/// Longer names are not compared: nobody mistypes those, and comparing takes time with the product of both lengths.
+/// The maximum length of compared names. Longer ones are rarely mistyped, and the comparison takes time proportional to the product of both lengths.
 const LONGEST: usize = 64;
 
-/// How many names are proposed.
+/// The maximum number of suggestions.
 const MOST: usize = 3;
 
 /// The names nearest to one, all at the same distance.
 ///
-/// Names are alike if no more than a third of the letters has to be changed. A letter that is missing, added or
-/// another, and two neighbours in the wrong order, count as one change; lower and upper case are the same.
+/// Names are similar if at most a third of the letters must be changed. A change is a missing, added or replaced letter, or two swapped neighbors.
+/// Upper and lower case are equal.
 #[derive(Debug)]
 pub(crate) struct Nearest {
     name: Option<String>,
-    /// By the number of changes and the name.
+    /// The names by the number of changes.
     found: BTreeSet<(usize, String)>,
 }
 
 impl Nearest {
-    /// Nothing is near yet.
+    /// Starts without any candidate.
     pub(crate) fn to(name: &str) -> Nearest {
         Nearest {
             name: folded(name),
@@ -46,14 +46,13 @@ impl Nearest {
         }
     }
 
-    /// The names, in order.
+    /// Returns the names, in order.
     pub(crate) fn names(self) -> Vec<String> {
         self.found.into_iter().map(|(_, name)| name).collect()
     }
 }
 
-/// The one of `names` that is most like `wrong`. `None` if none is alike. Of names that are equally like, the first
-/// is taken.
+/// Returns the name most similar to `wrong`, or `None` if none is similar. If several are equally similar, it is the first.
 pub(crate) fn nearest<'n>(
     wrong: &str,
     names: impl IntoIterator<Item = &'n str>,
@@ -66,16 +65,16 @@ pub(crate) fn nearest<'n>(
     best.map(|(_, name)| name)
 }
 
-/// The number of changes between a name that was [`folded`] and another. `None` if they are not alike.
+/// Returns the number of changes between a [`folded`] name and another one, or `None` if they are not similar.
 fn changes(wrong: &str, name: &str) -> Option<usize> {
     let name = folded(name)?;
     let letters = wrong.chars().count().max(name.chars().count());
     let changes = strsim::osa_distance(wrong, &name);
-    // Names of which nothing is left are not alike.
+    // Names without a common letter are not similar.
     (changes <= letters.div_ceil(3) && changes < letters).then_some(changes)
 }
 
-/// The name in lower case. `None` if it is too long.
+/// Returns the name in lower case, or `None` if it is too long.
 fn folded(name: &str) -> Option<String> {
     let letters = name.chars().flat_map(char::to_lowercase);
     let folded: String = letters.take(LONGEST.saturating_add(1)).collect();

@@ -1,4 +1,4 @@
-//! Counts of things, as people read them.
+//! Formats counts.
 
 /// Returns `1 unit`, `2 units`.
 #[must_use]

@@ -1,6 +1,6 @@
-//! What most users need: `use hetdwarf::prelude::*`.
+//! Exports the items that most users need: `use hetdwarf::prelude::*`.
 //!
-//! The types of the way from a code object and a stopped wave to its variables, and the traits whose methods are called on that way.
+//! These are the types needed to get from a code object and a stopped wave to its variables, and the traits with the methods used for that.
 //!
 //! ```
 //! use hetdwarf::prelude::*;

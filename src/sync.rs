@@ -1,8 +1,8 @@
-//! Locks of what threads share.
+//! Locks data shared between threads.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks; a thread that panicked while it had the lock has left what it found or what it was about to put there, never half of it.
+/// Locks a mutex, even if it is poisoned: a thread that panicked while holding the lock has left the old or the new value, never a partial one.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

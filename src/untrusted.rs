@@ -1,11 +1,9 @@
-//! Text that came from a file, which may be anybody's: a name, a path, a producer.
+//! Represents untrusted text from a file: a name, a path, a producer.
 //!
-//! A terminal obeys escape sequences, a CI obeys lines that start in its way, and characters that turn the direction of
-//! text around make a line say something else than it shows. Such text is therefore of a type of its own. Its only
-//! [`Display`](fmt::Display) writes by its number every character that could be obeyed ([`is_obeyed`]), a colon that could
-//! start a line, and the bracket of `##name[`; it ends after [`LONGEST`] characters. There is
-//! no other way to print it. Where the exact text is wanted, to compare it or for JSON, whose own escapes keep it exact,
-//! [`Untrusted::raw`] says so.
+//! Terminals execute escape sequences, CI systems execute lines with special beginnings, and bidirectional control characters change the apparent
+//! content of a line. Such text therefore has its own type. Its only [`Display`](fmt::Display) escapes every character that could be executed
+//! ([`is_obeyed`]), a colon that could start a line, and the bracket of `##name[`. It truncates the text after [`LONGEST`] characters. There is no
+//! other way to print it. [`Untrusted::raw`] returns the exact text, for comparisons and for JSON, whose own escapes keep it exact.
 //!
 //! ```
 //! use hetdwarf::Untrusted;
@@ -16,20 +14,18 @@
 //! assert!(name.raw().contains('\n'));
 //! ```
 //!
-//! A backslash is left as it is. Text that holds `\u{1b}` in so many letters looks like one escape character then, which
-//! harms nobody, while doubling it would change the names of Windows paths and regular expressions, and text that passes
-//! through here twice stays the same.
+//! A backslash is not escaped. Text that contains `\u{1b}` literally then looks like an escape character, which is harmless. Doubling backslashes
+//! would change the names of Windows paths and regular expressions. Text that is escaped twice stays the same.
 //!
 //! Source: Unicode Standard 16.0, section 23.1 (control codes), 23.2 (layout controls) and 4.5 (general category).
 
 use core::fmt;
 use std::borrow::Cow;
 
-/// How many characters of one text are printed. Names of instances of templates have thousands; a name of megabytes is
-/// no name.
+/// The maximum number of characters of one text that are printed. Names of template instances have thousands; a name of megabytes is not useful.
 pub const LONGEST: usize = 4096;
 
-/// Text that came from a file.
+/// Untrusted text from a file.
 ///
 /// ```
 /// use hetdwarf::Untrusted;
@@ -39,7 +35,7 @@ pub const LONGEST: usize = 4096;
 /// assert_eq!(name.raw(), "k\u{1b}[2J\n::error::\u{202e}");
 /// ```
 ///
-/// It is no `str`, and does not become one by itself:
+/// It is no `str`, and does not convert to one implicitly:
 ///
 /// ```compile_fail
 /// let name: &str = &hetdwarf::Untrusted::from("k");
@@ -48,26 +44,25 @@ pub const LONGEST: usize = 4096;
 pub struct Untrusted<'a>(Cow<'a, str>);
 
 impl<'a> Untrusted<'a> {
-    /// Returns the text as the file has it: to compare it, to look it up, and for formats with escapes of their own. It is not
-    /// for printing.
+    /// Returns the exact text in the file: for comparisons, for look-ups, and for formats with their own escapes. It must not be printed.
     #[must_use]
     pub fn raw(&self) -> &str {
         &self.0
     }
 
-    /// Returns true if there is no text.
+    /// Returns true if the text is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the same text, not borrowed from the file.
+    /// Returns an owned copy of the text.
     #[must_use]
     pub fn into_owned(self) -> Untrusted<'static> {
         Untrusted(Cow::Owned(self.0.into_owned()))
     }
 
-    /// Returns the same text, borrowed from this one.
+    /// Returns the text, borrowed from this one.
     #[must_use]
     pub fn borrowed(&self) -> Untrusted<'_> {
         Untrusted(Cow::Borrowed(&self.0))
@@ -99,7 +94,7 @@ impl<'a> From<Cow<'a, str>> for Untrusted<'a> {
 }
 
 impl<'a> From<&'a std::path::Path> for Untrusted<'a> {
-    /// Returns a path; what is not Unicode is replaced.
+    /// Returns a path, with invalid Unicode replaced.
     fn from(path: &'a std::path::Path) -> Untrusted<'a> {
         Untrusted(path.to_string_lossy())
     }
@@ -120,7 +115,7 @@ impl PartialEq<&str> for Untrusted<'_> {
 impl fmt::Display for Untrusted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.raw();
-        // Most text is short and ASCII; that of which bytes can be looked at without decoding characters is quick.
+        // A fast path for short ASCII text, the most frequent kind, whose bytes can be checked without decoding characters.
         let end = match text.len() {
             ..=LONGEST => text.len(),
             _ => text
@@ -145,7 +140,7 @@ impl fmt::Debug for Untrusted<'_> {
 
 #[cfg(feature = "serde")]
 impl serde::Serialize for Untrusted<'_> {
-    /// Returns the exact text: JSON has escapes of its own, and what it is read by gets the same text back.
+    /// Serializes the exact text: JSON has its own escapes, so a reader gets the same text back.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.raw())
     }
@@ -158,16 +153,16 @@ impl<'de> serde::Deserialize<'de> for Untrusted<'static> {
     }
 }
 
-/// Writes text that comes in pieces, with what could be obeyed escaped.
+/// Writes text in pieces, with escapes for characters that could be executed.
 ///
-/// Beside single characters these are commands of CI systems: `::` at the start of a line, which GitHub takes with blanks
-/// before it too, and `##[`, `##vso[` and `##teamcity[` anywhere, with which GitHub, Azure and TeamCity start others.
+/// In addition to single characters, commands of CI systems are escaped: `::` at the start of a line (GitHub also accepts blanks before it), and
+/// `##[`, `##vso[` and `##teamcity[` anywhere (GitHub, Azure and TeamCity).
 #[derive(Clone, Copy, Debug)]
 pub struct Escaper {
-    /// True if a colon could be the first of a line: only blanks are before it.
+    /// True if a colon could be the first character of a line: only blanks precede it.
     is_start: bool,
     bracket: Bracket,
-    /// True if a line can be ended after `{` and `,`, as those of values can.
+    /// True if a line can end after `{` and `,`, as in formatted values.
     has_parts: bool,
 }
 
@@ -178,7 +173,7 @@ impl Default for Escaper {
 }
 
 impl Escaper {
-    /// Makes one for text that stays in its line.
+    /// Creates a writer for text within a line.
     #[must_use]
     pub fn new() -> Escaper {
         Escaper {
@@ -188,7 +183,7 @@ impl Escaper {
         }
     }
 
-    /// For values, whose parts may get lines of their own.
+    /// Creates a writer for values, whose parts may be on separate lines.
     pub(crate) fn for_parts() -> Escaper {
         Escaper {
             has_parts: true,
@@ -199,7 +194,7 @@ impl Escaper {
     /// Writes the next piece.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If `out` fails.
     pub fn write(&mut self, text: &str, out: &mut dyn fmt::Write) -> fmt::Result {
         let mut rest = text;
         while let Some((at, letter)) = rest.char_indices().find(|(_, c)| self.escapes(*c)) {
@@ -224,10 +219,10 @@ impl Escaper {
     }
 }
 
-/// How far text is in `##name[`.
+/// The progress of matching `##name[`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bracket {
-    /// How many number signs are before, up to two; a name can follow two of them.
+    /// The number of preceding number signs, up to two. A name can follow two of them.
     signs: u8,
 }
 
@@ -244,9 +239,8 @@ impl Bracket {
     }
 }
 
-/// Returns true if a terminal, a CI or a reader's eye could obey a character instead of showing it: control codes (general
-/// category Cc: C0, DEL, C1), separators of lines and paragraphs (Zl, Zp), and format characters (Cf), which those that
-/// change the direction of text are.
+/// Returns true if a terminal, a CI system or a reader could interpret a character instead of displaying it: control codes (general category Cc: C0,
+/// DEL, C1), separators of lines and paragraphs (Zl, Zp), and format characters (Cf), which include bidirectional controls.
 #[must_use]
 pub fn is_obeyed(letter: char) -> bool {
     match letter {
@@ -260,7 +254,7 @@ pub fn is_obeyed(letter: char) -> bool {
     }
 }
 
-/// The characters of the categories Cf, Zl and Zp of Unicode 16.0, and U+2065 between them, which has no meaning yet.
+/// The characters of the categories Cf, Zl and Zp of Unicode 16.0, and the unassigned U+2065 between them.
 const FORMAT: &[(char, char)] = &[
     ('\u{ad}', '\u{ad}'),
     ('\u{600}', '\u{605}'),
@@ -292,7 +286,7 @@ mod tests {
         Untrusted::from(text).to_string()
     }
 
-    /// By hand from ISO 6429 and the Unicode character database: a code of each group, and its neighbours that are harmless.
+    /// From ISO 6429 and the Unicode character database: a code of each group, and its harmless neighbors.
     #[test]
     fn what_could_be_obeyed_is_escaped_and_nothing_else() {
         for (text, expected) in [
@@ -364,7 +358,7 @@ mod tests {
         assert_eq!(value, r"{a = 1, \u{3a}:b = ::c}, { \u{3a}:d}##\u{5b}[");
     }
 
-    /// The standard library has a table of its own: what it escapes for being no letter includes all of these.
+    /// The standard library has a separate table. The characters that it escapes include all of these.
     #[test]
     fn the_table_agrees_with_the_standard_library() {
         let mut count = 0;

@@ -1,4 +1,4 @@
-//! Bits that were read, in buffers of the caller.
+//! Writes bits to buffers of the caller.
 
 use hetdwarf::location::{Bits, Mask};
 
@@ -33,9 +33,9 @@ sized! { hetdwarf_bits }
 /// Writes bits to a struct of the caller.
 ///
 /// # Safety
-/// `place` is NULL, or as `hetdwarf_bits` says.
+/// `place` is NULL, or meets the requirements of `hetdwarf_bits`.
 pub(crate) unsafe fn put(place: *mut hetdwarf_bits, bits: &Bits) -> Answer<()> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     unsafe {
         let mut given = plain::read(place.cast_const())?;
         given.bit_size = bits.bit_size;
@@ -60,18 +60,18 @@ pub(crate) unsafe fn put(place: *mut hetdwarf_bits, bits: &Bits) -> Answer<()> {
     Ok(())
 }
 
-/// Copies bytes to a buffer of the caller; nothing happens if it is NULL.
+/// Copies bytes to a buffer of the caller. Does nothing if it is NULL.
 ///
 /// # Safety
-/// `place` is NULL or has room for so many.
+/// `place` is NULL or has room for the bytes.
 pub(crate) unsafe fn copy(bytes: &[u8], place: *mut u8) {
     if !place.is_null() {
-        // SAFETY: there is room, as the caller says.
+        // SAFETY: the caller guarantees the room.
         unsafe { core::ptr::copy(bytes.as_ptr(), place, bytes.len()) };
     }
 }
 
-/// Writes a mask as bits to a buffer of the caller; nothing happens if it is NULL.
+/// Writes a mask as bits to a buffer of the caller. Does nothing if it is NULL.
 ///
 /// # Safety
 /// `place` is NULL or has room for `length` bytes.
@@ -79,7 +79,7 @@ pub(crate) unsafe fn put_mask(mask: &Mask, length: usize, place: *mut u8) {
     if place.is_null() {
         return;
     }
-    // SAFETY: there is room, as the caller says, and it is zero before it is looked at.
+    // SAFETY: the caller guarantees the room, and it is zeroed before it is read.
     let out = unsafe {
         place.write_bytes(0, length);
         core::slice::from_raw_parts_mut(place, length)

@@ -1,4 +1,4 @@
-//! Call frame information, from what a back end's prologues and epilogues do.
+//! Writes call frame information from the prologues and epilogues of a back end.
 
 use core::cell::RefCell;
 use core::ffi::c_char;
@@ -134,7 +134,7 @@ sized! { hetdwarf_cfi_event hetdwarf_section }
 pub(crate) struct Writer {
     target: Target,
     functions: RefCell<Vec<FunctionFrame>>,
-    /// Their starts.
+    /// The starts of the functions.
     starts: RefCell<BTreeSet<Start>>,
     written: RefCell<Option<(FrameBytes, Vec<hetdwarf_relocation>)>>,
     texts: Texts,
@@ -171,10 +171,10 @@ fn mask(event: &hetdwarf_cfi_event) -> Answer<Mask> {
     })
 }
 
-/// Says what an event says.
+/// Applies an event to a function.
 ///
 /// # Safety
-/// The pointer in it is as `hetdwarf_cfi_event` says.
+/// The pointer in the event meets the requirements of `hetdwarf_cfi_event`.
 unsafe fn apply(frame: &mut FunctionFrame, event: &hetdwarf_cfi_event) -> Answer<()> {
     let subject = || register(event.register_number);
     let holder = || register(event.holder);
@@ -219,7 +219,7 @@ unsafe fn apply(frame: &mut FunctionFrame, event: &hetdwarf_cfi_event) -> Answer
         HETDWARF_CFI_REMEMBER => frame.remember()?,
         HETDWARF_CFI_RESTORE => frame.restore()?,
         HETDWARF_CFI_ESCAPE => {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller keeps the contract of this function.
             frame.escape(unsafe { plain::bytes(event.bytes, event.length, "bytes") }?)?
         }
         other => return Err(Fault::argument(format!("there is no event {other}"))),
@@ -253,7 +253,7 @@ pub unsafe extern "C" fn hetdwarf_cfi_new(
     wave_size: u32,
     cfi: *mut *mut hetdwarf_cfi,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         give(cfi, || {
             let target: TargetId = given(target, "target")?.parse::<TargetId>()?;
@@ -287,7 +287,7 @@ pub unsafe extern "C" fn hetdwarf_cfi_function(
     symbol: *const c_char,
     size: u64,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(cfi.cast_const(), |writer, _| {
             let start = Start::symbol(given(symbol, "symbol")?);
@@ -318,7 +318,7 @@ pub unsafe extern "C" fn hetdwarf_cfi_add(
     cfi: *mut hetdwarf_cfi,
     event: *const hetdwarf_cfi_event,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(cfi.cast_const(), |writer, _| {
             let event = plain::read(event)?;
@@ -344,7 +344,7 @@ pub unsafe extern "C" fn hetdwarf_cfi_write(
     cfi: *mut hetdwarf_cfi,
     section: *mut hetdwarf_section,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(cfi.cast_const(), |writer, _| {
             plain::size_at(section)?;
@@ -387,12 +387,12 @@ pub unsafe extern "C" fn hetdwarf_cfi_text(
     cfi: *mut hetdwarf_cfi,
     text: *mut *const c_char,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(cfi.cast_const(), |writer, _| {
             let mut all = String::new();
             for function in writer.table().directives()? {
-                // Writing to a string does not fail.
+                // Writing to a string cannot fail.
                 let _ = writeln!(all, "{function}");
             }
             plain::put(text, writer.texts.keep(&all), "text")

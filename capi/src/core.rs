@@ -1,4 +1,4 @@
-//! Core files of processes with GPUs: their waves, each a stop.
+//! Opens core files of processes with GPUs, and provides a stop for each wave.
 
 use core::ffi::c_char;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ pub struct hetdwarf_core_wave {
 
 sized! { hetdwarf_file hetdwarf_core_info hetdwarf_core_wave }
 
-/// The files of an array.
+/// Reads an array of files.
 ///
 /// # Safety
 /// `files` is NULL or an array of `count` entries.
@@ -103,7 +103,7 @@ unsafe fn files(
     let mut found = Vec::new();
     let mut at = files;
     for _ in 0..count {
-        // SAFETY: as the caller says; entries are as far apart as each is large.
+        // SAFETY: the caller keeps the contract of this function; each entry starts with its size.
         unsafe {
             let file = plain::read(at)?;
             let bytes: Arc<[u8]> = match (file.path.is_null(), file.length) {
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn hetdwarf_core_open(
     object_count: usize,
     core: *mut *mut hetdwarf_core,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         give(core, || {
             if core_count == 0 {
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn hetdwarf_core_get_info(
     core: *const hetdwarf_core,
     info: *mut hetdwarf_core_info,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(core, |core, _| {
             let value = hetdwarf_core_info {
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn hetdwarf_core_get_info(
     })
 }
 
-/// Returns the problems of a core, in words.
+/// Returns the problems of a core as text.
 fn problems(core: &Core) -> Vec<String> {
     core.loaded.with(|core, programs| {
         let problems = core.problems().iter().chain(programs.process().problems());
@@ -192,12 +192,12 @@ fn problems(core: &Core) -> Vec<String> {
     })
 }
 
-/// A wave of a core by its index.
+/// Returns a wave of a core by its index.
 ///
 /// # Safety
-/// What is borrowed must not be used after the core is dropped.
+/// The wave must not be used after the core is dropped.
 unsafe fn wave_at(core: &Core, index: usize) -> Answer<CoreWave<'static, 'static>> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     let (core, _) = unsafe { core.loaded.borrow() };
     let wave = core.wave(index);
     wave.ok_or_else(|| Fault::not_found(format!("the core has no wave {index}")))
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn hetdwarf_core_problem(
     index: usize,
     text: *mut *const c_char,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(core, |core, _| {
             let problems = problems(core);
@@ -246,7 +246,7 @@ pub unsafe extern "C" fn hetdwarf_core_describe(
     fault_address: u64,
     json: *mut *const c_char,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(core, |core, _| {
             let address = Some(fault_address).filter(|address| *address != 0);
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn hetdwarf_core_get_wave(
     index: usize,
     wave: *mut hetdwarf_core_wave,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(core, |core, _| {
             plain::size_at(wave)?;
@@ -319,7 +319,7 @@ pub unsafe extern "C" fn hetdwarf_core_stop(
     index: usize,
     stop: *mut *mut hetdwarf_stop,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says; the stop keeps the core.
+    // SAFETY: the caller keeps the contract of this function; the stop owns the core.
     guard(|| unsafe {
         with(core, |core, lock| {
             give(stop, || {

@@ -1,4 +1,4 @@
-//! Expressions of DWARF: evaluated, and their results walked, read and written through.
+//! Evaluates DWARF expressions, and navigates, reads and writes their results.
 
 mod result;
 mod start;
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn hetdwarf_evaluate(
     evaluation: *const hetdwarf_evaluation,
     result: *mut *mut hetdwarf_result,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         plain::put(result, core::ptr::null_mut(), "result")?;
         let given = plain::read(evaluation)?;
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn hetdwarf_evaluate(
                 })
             });
         }
-        // Without a stop results that are given have a lock of their own, which the new one shares.
+        // Without a stop, given results have their own lock, which the new result shares.
         let mut given_results = given.object;
         if given_results.is_null() && given.initial_count > 0 && !given.initial.is_null() {
             given_results = given.initial.read();
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn hetdwarf_values_location(
     lane: u32,
     result: *mut *mut hetdwarf_result,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(values, |values, lock| {
             give(result, || {
@@ -255,7 +255,7 @@ pub unsafe extern "C" fn hetdwarf_result_get_info(
     result: *const hetdwarf_result,
     info: *mut hetdwarf_result_info,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(result, |result, _| {
             let mut value = hetdwarf_result_info {
@@ -294,7 +294,7 @@ pub unsafe extern "C" fn hetdwarf_result_place(
     index: usize,
     place: *mut hetdwarf_place,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(result, |result, _| {
             plain::size_at(place)?;
@@ -323,7 +323,7 @@ pub unsafe extern "C" fn hetdwarf_result_part(
     part: *mut hetdwarf_part,
     location: *mut *mut hetdwarf_result,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(result, |result, lock| {
             give(location, || {
@@ -365,7 +365,7 @@ pub unsafe extern "C" fn hetdwarf_result_read(
     bit_size: u64,
     bits: *mut hetdwarf_bits,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(result, |result, _| {
             let access = Access {
@@ -399,7 +399,7 @@ pub unsafe extern "C" fn hetdwarf_result_write(
     bytes: *const u8,
     bit_size: u64,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(result, |result, _| {
             let length = usize::try_from(bit_size.div_ceil(8))
@@ -448,7 +448,7 @@ pub unsafe extern "C" fn hetdwarf_stop_register(
     lane: i32,
     bits: *mut hetdwarf_bits,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(stop, |data, _| {
             let no_such = || Fault::not_found(format!("there is no register {number}"));

@@ -1,8 +1,8 @@
-//! Handles: what C holds, and who may use it.
+//! Defines the handles that C holds, and their locking.
 //!
-//! What the library reads of a file borrows from its bytes and is made for one thread at a time. Handles that share it,
-//! an object and its stops for example, share a [`Lock`]: a call takes it, and a call from another thread waits. A call
-//! from within a callback of the same thread would wait for itself, and is refused.
+//! Values that the library reads from a file borrow from its bytes, and only one thread at a time can use them. Handles that share them,
+//! such as an object and its stops, share a [`Lock`]. A call takes it, and a call from another thread waits. A call from a callback of the
+//! same thread would deadlock, and is rejected.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -15,11 +15,11 @@ use crate::status::{Answer, Fault, guard, hetdwarf_status};
 #[derive(Debug, Default)]
 pub(crate) struct Lock {
     mutex: Mutex<()>,
-    /// The thread that has it, by the address of something of its own; 0 if none has.
+    /// The thread that holds the lock, as the address of a thread-local; 0 if none.
     owner: AtomicUsize,
 }
 
-/// The lock, taken.
+/// A guard for the lock.
 pub(crate) struct Taken<'l> {
     lock: &'l Lock,
     _guard: Option<MutexGuard<'l, ()>>,
@@ -31,7 +31,7 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// A number that no other thread has now.
+/// Returns a number that no other running thread has.
 fn this_thread() -> usize {
     thread_local!(static OWN: u8 = const { 0 });
     OWN.try_with(|own| core::ptr::from_ref(own).addr())
@@ -48,7 +48,7 @@ impl Lock {
                 "the handle is in use by a call that has not returned",
             )
         };
-        // Only this thread stores its own number, so that an older one of another thread does no harm.
+        // Only this thread stores its own number, so a stale number of another thread is harmless.
         if self.owner.load(Ordering::Relaxed) == this_thread() {
             return Err(busy());
         }
@@ -94,7 +94,7 @@ pub(crate) trait Kind {
     const NAME: &'static str;
 }
 
-/// Says what is behind handles, whose types C knows by name only.
+/// Defines the contents of the handle types that are opaque in C.
 macro_rules! handles {
     ($($name:ident: $inner:ty = $magic:literal;)*) => { $(
         impl crate::handle::Kind for $name {
@@ -121,7 +121,7 @@ struct Box_<I> {
     inner: I,
 }
 
-/// Makes a handle.
+/// Allocates a handle.
 pub(crate) fn make<K: Kind>(lock: Arc<Lock>, inner: K::Inner) -> *mut K {
     let handle = Box::new(Box_ {
         head: Head {
@@ -134,18 +134,18 @@ pub(crate) fn make<K: Kind>(lock: Arc<Lock>, inner: K::Inner) -> *mut K {
     Box::into_raw(handle).cast()
 }
 
-/// Gives a handle to the caller.
+/// Passes a new handle to the caller.
 ///
 /// # Safety
-/// `place` is NULL or can be written.
+/// `place` is NULL or writable.
 pub(crate) unsafe fn give<K: Kind>(
     place: *mut *mut K,
     make_inner: impl FnOnce() -> Answer<(Arc<Lock>, K::Inner)>,
 ) -> Answer<()> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     unsafe { crate::plain::put(place, core::ptr::null_mut(), K::NAME) }?;
     let (lock, inner) = make_inner()?;
-    // SAFETY: as above.
+    // SAFETY: the caller keeps the contract of this function.
     unsafe { crate::plain::put(place, make::<K>(lock, inner), K::NAME) }
 }
 
@@ -158,38 +158,38 @@ unsafe fn open<'h, K: Kind>(handle: *const K) -> Answer<&'h Box_<K::Inner>> {
         return Err(no_handle("the handle is NULL"));
     }
     let head = handle.cast::<Head>();
-    // SAFETY: it is not NULL; alignment is looked at before anything is read.
+    // SAFETY: it is not NULL, and alignment is checked before it is read.
     if !head.is_aligned() || unsafe { (*head).magic } != K::MAGIC {
         return Err(no_handle("this is no such handle"));
     }
-    // SAFETY: it begins as one of this kind does.
+    // SAFETY: the magic number is that of this kind.
     Ok(unsafe { &*handle.cast::<Box_<K::Inner>>() })
 }
 
-/// Calls `then` with what a handle holds, while no other thread uses it or what it depends on.
+/// Calls `then` with the contents of a handle. No other thread can use it or its dependencies meanwhile.
 ///
 /// # Safety
-/// `handle` is NULL, or that of a live handle of any kind.
+/// `handle` is NULL, or a live handle of any kind.
 pub(crate) unsafe fn with<K: Kind, R>(
     handle: *const K,
     then: impl FnOnce(&K::Inner, &Arc<Lock>) -> Answer<R>,
 ) -> Answer<R> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     let opened = unsafe { open(handle) }?;
     let _taken = opened.lock.take()?;
     then(&opened.inner, &opened.lock)
 }
 
-/// Uses one more handle, which must share the taken lock.
+/// Accesses another handle, which must share the held lock.
 ///
 /// # Safety
-/// `handle` is NULL, or that of a live handle of any kind; the caller has taken `lock`.
+/// `handle` is NULL, or a live handle of any kind; the caller holds `lock`.
 pub(crate) unsafe fn beside<K: Kind, R>(
     handle: *const K,
     lock: &Arc<Lock>,
     then: impl FnOnce(&K::Inner) -> Answer<R>,
 ) -> Answer<R> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     let opened = unsafe { open(handle) }?;
     if !Arc::ptr_eq(&opened.lock, lock) {
         let message = format!("{} is of another object", K::NAME);
@@ -199,20 +199,20 @@ pub(crate) unsafe fn beside<K: Kind, R>(
 }
 
 /// # Safety
-/// `head` is that of a live handle of kind `K`, which nobody uses afterwards.
+/// `head` is a live handle of kind `K`, and is not used afterwards.
 unsafe fn free<K: Kind>(head: *mut Head) -> Answer<()> {
     let handle = head.cast::<Box_<K::Inner>>();
-    // SAFETY: it is live.
+    // SAFETY: the handle is live.
     let lock = Arc::clone(unsafe { &(*handle).lock });
     let _taken = lock.take_to_drop()?;
-    // SAFETY: it was made by `make`, and is not used afterwards.
+    // SAFETY: `make` allocated it, and it is not used afterwards.
     let mut owned = unsafe { Box::from_raw(handle) };
     owned.head.magic = 0;
     drop(owned);
     Ok(())
 }
 
-/// All kinds.
+/// Returns true for the magic numbers of all kinds.
 fn is_known(magic: u64) -> bool {
     crate::KINDS.contains(&magic)
 }
@@ -234,11 +234,11 @@ pub unsafe extern "C" fn hetdwarf_free(handle: *mut c_void) -> hetdwarf_status {
             return Ok(());
         }
         let head = handle.cast::<Head>();
-        // SAFETY: it is not NULL; alignment is looked at before anything is read.
+        // SAFETY: it is not NULL, and alignment is checked before it is read.
         if !head.is_aligned() || !is_known(unsafe { (*head).magic }) {
             return Err(Fault::new(HETDWARF_INVALID_HANDLE, "this is no handle"));
         }
-        // SAFETY: it begins as a handle does, which knows how it is freed.
+        // SAFETY: it starts with the head of a handle, which has the function that frees it.
         unsafe { ((*head).free)(head) }
     })
 }

@@ -1,4 +1,4 @@
-//! What an object says of one kernel beside its resources: limits, arguments, initial registers, descriptor fields.
+//! Describes a kernel: limits, arguments, initial registers and descriptor fields.
 
 use core::ffi::c_char;
 
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn hetdwarf_object_kernel_limits(
     kernel: usize,
     limits: *mut hetdwarf_kernel_limits,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             let known = kernel_at(object, kernel)?;
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn hetdwarf_object_kernel_argument(
     index: usize,
     argument: *mut hetdwarf_argument,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             let all = kernel_at(object, kernel)?.arguments.as_deref();
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn hetdwarf_object_kernel_initial_registers(
     index: usize,
     registers: *mut hetdwarf_initial_registers,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             let all = &kernel_at(object, kernel)?.initial_registers;
@@ -233,7 +233,7 @@ pub unsafe extern "C" fn hetdwarf_object_kernel_field(
     index: usize,
     field: *mut hetdwarf_descriptor_field,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             let descriptor = kernel_at(object, kernel)?.descriptor.iter();

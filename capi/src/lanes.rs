@@ -1,4 +1,4 @@
-//! Where each lane of a frame is, also those that do not execute.
+//! Reports the position of each lane in a frame, including inactive lanes.
 
 use core::ffi::c_char;
 use core::mem::size_of;
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn hetdwarf_stop_lanes(
     places: *mut hetdwarf_lane_place,
     count: usize,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(stop, |data, _| {
             let recovery = match recovery {
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn hetdwarf_stop_lanes(
                 return Err(Fault::new(hetdwarf_status::HETDWARF_TOO_SMALL, message));
             }
             let stride = plain::size_at(places)?;
-            // Entries of a version with more fields are farther apart.
+            // Entries of a later version are larger and farther apart.
             (document.lanes.iter().enumerate()).try_for_each(|(at, lane)| -> Answer<()> {
                 let offset = at.saturating_mul(stride);
                 debug_assert!(stride >= size_of::<hetdwarf_lane_place>());

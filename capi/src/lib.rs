@@ -1,10 +1,11 @@
 //! The C interface of hetdwarf.
 //!
-//! Functions take opaque handles and give a [`hetdwarf_status`]; the header, `include/hetdwarf.h`, is generated from this
-//! crate and says for each what it owns, when it fails and which threads may call it. Nothing here knows any DWARF: each
-//! function turns its arguments into those of the library, and the answer into plain structs.
+//! Functions take opaque handles and return a [`hetdwarf_status`]. The header, `include/hetdwarf.h`, is generated from this crate. It
+//! documents ownership, errors and threads for each function. This crate contains no DWARF logic: each function converts its arguments for
+//! the library, and the answer to plain structs.
 //!
-//! What is `unsafe` of the whole project is in this crate: pointers of C, and handles that own what they borrow from.
+//! With `owned`, this crate has all shipped `unsafe` code, except for the command's mapping of files: pointers of C, and handles that own the
+//! values they borrow from.
 #![expect(
     non_camel_case_types,
     reason = "types and functions have the names of the header"

@@ -1,4 +1,4 @@
-//! Code objects: opened, and asked what they are and where their code comes from.
+//! Opens code objects, and answers queries about their targets and source lines.
 
 use core::ffi::c_char;
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ use crate::values::SharedTypes;
 /// The contents of an object's handle. Lists are dropped before the program, from which they borrow.
 pub(crate) struct Object {
     pub(crate) lists: Lists,
-    /// The types of all that was asked for.
+    /// The types of all queried values.
     pub(crate) types: SharedTypes,
     pub(crate) loaded: Arc<LoadedProgram>,
     pub(crate) info: ObjectInfo,
@@ -132,7 +132,7 @@ pub struct hetdwarf_line {
 
 sized! { hetdwarf_object_info hetdwarf_kernel hetdwarf_function hetdwarf_line }
 
-/// The one that is meant of the code objects of a file.
+/// Opens the selected code object of a file.
 fn open(file: &[u8], choose: Option<&str>, limits: &Limits) -> Answer<(Arc<Lock>, Object)> {
     let selector = choose.map_or(Selector::Only, Selector::parse);
     let chosen = code_object(file, &selector)?;
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn hetdwarf_object_open(
     object: *mut *mut hetdwarf_object,
 ) -> hetdwarf_status {
     guard(|| {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller keeps the contract of this function.
         unsafe {
             give(object, || {
                 open(
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn hetdwarf_object_open_file(
     object: *mut *mut hetdwarf_object,
 ) -> hetdwarf_status {
     guard(|| {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller keeps the contract of this function.
         unsafe {
             give(object, || {
                 let choose = given_if(choose, "choose")?;
@@ -258,7 +258,7 @@ pub unsafe extern "C" fn hetdwarf_object_open_with(
     opening: *const hetdwarf_opening,
     object: *mut *mut hetdwarf_object,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         give(object, || {
             let given = plain::read(opening)?;
@@ -284,12 +284,12 @@ pub unsafe extern "C" fn hetdwarf_object_open_with(
     })
 }
 
-/// The contents of a file.
+/// Reads a file.
 ///
 /// # Safety
-/// `path` is NULL or a string that ends with a NUL.
+/// `path` is NULL or a NUL-terminated string.
 pub(crate) unsafe fn read_file(path: *const c_char) -> Answer<Vec<u8>> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     let path = unsafe { given(path, "path") }?;
     std::fs::read(path).map_err(|error| {
         let path = hetdwarf::Untrusted::from(path);
@@ -310,7 +310,7 @@ pub unsafe extern "C" fn hetdwarf_object_get_info(
     object: *const hetdwarf_object,
     info: *mut hetdwarf_object_info,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             let kernels = &object.info.kernels;
@@ -345,7 +345,7 @@ pub unsafe extern "C" fn hetdwarf_object_info_json(
     object: *const hetdwarf_object,
     json: *mut *const c_char,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             let text = object.loaded.with(|program| -> Answer<String> {
@@ -372,7 +372,7 @@ pub unsafe extern "C" fn hetdwarf_object_kernel(
     index: usize,
     kernel: *mut hetdwarf_kernel,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             let known = object.info.kernels.get(index);
@@ -396,7 +396,7 @@ pub unsafe extern "C" fn hetdwarf_object_kernel(
     })
 }
 
-/// A function, at whose address that was asked for so many calls are inlined.
+/// Describes a function, with the number of calls inlined at the queried address.
 pub(crate) fn describe_function(
     object: &Object,
     found: &Function<'_>,
@@ -436,11 +436,11 @@ pub unsafe extern "C" fn hetdwarf_object_function_at(
     inlined: *mut *const c_char,
     capacity: usize,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             plain::size_at(function)?;
-            // SAFETY: it is used here only, while the object is.
+            // SAFETY: the program is used only here, while the object is alive.
             let info = object.loaded.program().info();
             let found = info.find_function(pc)?;
             let found =
@@ -474,11 +474,11 @@ pub unsafe extern "C" fn hetdwarf_object_line_at(
     pc: u64,
     line: *mut hetdwarf_line,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             plain::size_at(line)?;
-            // SAFETY: as above.
+            // SAFETY: the program is used only here, while the object is alive.
             let found = object.loaded.program().info().line_at(pc)?;
             let found = found.ok_or_else(|| Fault::not_found(format!("no line is at {pc:#x}")))?;
             let file = found.file.as_ref();

@@ -1,4 +1,4 @@
-//! Structs of C that begin with their size, so that they can grow.
+//! Reads and writes C structs that begin with their size, so that they can grow.
 
 use core::mem::{MaybeUninit, size_of};
 
@@ -7,7 +7,7 @@ use crate::status::{Answer, Fault};
 /// A struct that begins with its size.
 ///
 /// # Safety
-/// It is `repr(C)`, its first field is `size: usize`, and all bytes zero are a value of it.
+/// The struct is `repr(C)`, its first field is `size: usize`, and all bytes zero are a valid value.
 pub(crate) unsafe trait Sized_: Copy {
     /// Its name in the header.
     const NAME: &'static str;
@@ -35,7 +35,7 @@ macro_rules! sized {
 pub(crate) use sized;
 
 fn check_size<T: Sized_>(size: usize) -> Answer<()> {
-    // One that is far larger is no later version, but memory that was never written.
+    // A size that is far too large indicates uninitialized memory, and not a later version.
     let most = size_of::<T>().saturating_mul(16);
     if size < T::FIRST || size > most || !size.is_multiple_of(align_of::<usize>()) {
         return Err(Fault::argument(format!("{}: size is {size}", T::NAME)));
@@ -43,22 +43,22 @@ fn check_size<T: Sized_>(size: usize) -> Answer<()> {
     Ok(())
 }
 
-/// Reads what the caller gave.
+/// Reads a struct of the caller.
 ///
 /// # Safety
-/// `given` is NULL, or begins with its size, and so many bytes can be read.
+/// `given` is NULL, or begins with its size, and that many bytes can be read.
 pub(crate) unsafe fn read<T: Sized_>(given: *const T) -> Answer<T> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     match unsafe { read_if(given) }? {
         Some(given) => Ok(given),
         None => Err(Fault::argument(format!("{} is NULL", T::NAME))),
     }
 }
 
-/// Reads a text. Returns `None` for NULL.
+/// Reads a struct of the caller. Returns `None` for NULL.
 ///
 /// # Safety
-/// As [`read`].
+/// See [`read`].
 pub(crate) unsafe fn read_if<T: Sized_>(given: *const T) -> Answer<Option<T>> {
     if given.is_null() {
         return Ok(None);
@@ -68,9 +68,9 @@ pub(crate) unsafe fn read_if<T: Sized_>(given: *const T) -> Answer<Option<T>> {
     check_size::<T>(size)?;
     let known = size.min(size_of::<T>());
     let mut value = MaybeUninit::<T>::zeroed();
-    // SAFETY: `known` bytes can be read, and there is room for so many.
+    // SAFETY: `known` bytes can be read, and the value has room for them.
     unsafe { core::ptr::copy_nonoverlapping(given.cast::<u8>(), value.as_mut_ptr().cast(), known) };
-    // SAFETY: all that was not copied is zero, which is a value.
+    // SAFETY: all bytes that were not copied are zero, which is valid.
     let value = unsafe { value.assume_init() };
     let beyond = known..size;
     // SAFETY: `size` bytes can be read.
@@ -86,17 +86,17 @@ pub(crate) unsafe fn read_if<T: Sized_>(given: *const T) -> Answer<Option<T>> {
     Ok(Some(value))
 }
 
-/// Writes an answer to the caller's struct, as much of it as the caller knows. What is beyond becomes zero.
+/// Writes an answer to the caller's struct, up to the caller's size. Bytes beyond the known fields become zero.
 ///
 /// # Safety
-/// `place` is NULL, or begins with its size, and so many bytes can be written.
+/// `place` is NULL, or begins with its size, and that many bytes can be written.
 pub(crate) unsafe fn write<T: Sized_>(place: *mut T, value: &T) -> Answer<()> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     let size = unsafe { size_at(place) }?;
     let known = size.min(size_of::<T>());
     let bytes = place.cast::<u8>();
     let skip = size_of::<usize>();
-    // SAFETY: `size` bytes can be written; the size itself stays.
+    // SAFETY: `size` bytes can be written; the size field is unchanged.
     unsafe {
         let from = core::ptr::from_ref(value).cast::<u8>();
         core::ptr::copy(from.add(skip), bytes.add(skip), known.saturating_sub(skip));
@@ -108,7 +108,7 @@ pub(crate) unsafe fn write<T: Sized_>(place: *mut T, value: &T) -> Answer<()> {
 /// Returns the size of the caller's struct, if an answer can be written to it.
 ///
 /// # Safety
-/// As [`write`].
+/// See [`write`].
 pub(crate) unsafe fn size_at<T: Sized_>(place: *mut T) -> Answer<usize> {
     if place.is_null() {
         return Err(Fault::argument(format!("{} is NULL", T::NAME)));
@@ -119,7 +119,7 @@ pub(crate) unsafe fn size_at<T: Sized_>(place: *mut T) -> Answer<usize> {
     Ok(size)
 }
 
-/// Bytes that the caller gave.
+/// Returns a slice of the caller's bytes.
 ///
 /// # Safety
 /// `length` bytes can be read at `bytes` for `'a`, or `length` is 0.
@@ -133,19 +133,19 @@ pub(crate) unsafe fn bytes<'a>(bytes: *const u8, length: usize, name: &str) -> A
     if isize::try_from(length).is_err() {
         return Err(Fault::argument(format!("{name} has no {length} bytes")));
     }
-    // SAFETY: it is not NULL, not too long, and can be read, as the caller says.
+    // SAFETY: it is not NULL and not too long, and the caller guarantees that it can be read.
     Ok(unsafe { core::slice::from_raw_parts(bytes, length) })
 }
 
-/// A place for one answer.
+/// Writes an answer to the caller's variable.
 ///
 /// # Safety
-/// `place` is NULL or can be written.
+/// `place` is NULL or writable.
 pub(crate) unsafe fn put<T>(place: *mut T, value: T, name: &str) -> Answer<()> {
     if place.is_null() {
         return Err(Fault::argument(format!("{name} is NULL")));
     }
-    // SAFETY: it is not NULL, and can be written. It need not be aligned.
+    // SAFETY: it is not NULL and writable. It need not be aligned.
     unsafe { place.write_unaligned(value) };
     Ok(())
 }

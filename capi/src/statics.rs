@@ -1,4 +1,4 @@
-//! What a code object says without a stop: functions, global variables, rows of line tables, addresses of lines, locations.
+//! Answers queries about a code object without a stop: functions, global variables, line rows, addresses of lines, locations.
 
 use core::cell::OnceCell;
 use core::ffi::c_char;
@@ -109,7 +109,7 @@ sized! { hetdwarf_global hetdwarf_line_row hetdwarf_location }
 /// A global variable, and its type if it could be read.
 type Global = (Arc<Variable<'static>>, Option<TypeId>);
 
-/// The lists of an object, each read when somebody asks.
+/// The lists of an object, each read at its first use.
 #[derive(Default)]
 pub(crate) struct Lists {
     functions: OnceCell<Vec<Function<'static>>>,
@@ -128,7 +128,7 @@ fn filled<T>(cell: &OnceCell<Vec<T>>, fill: impl FnOnce() -> Answer<Vec<T>>) -> 
 
 impl Object {
     fn info(&self) -> &'static hetdwarf::debug_info::DebugInfo<'static> {
-        // SAFETY: what is read of it is kept in this object, which drops it before the program.
+        // SAFETY: values read from the program are kept in this object, which drops them before it.
         unsafe { self.loaded.program() }.info()
     }
 
@@ -153,7 +153,7 @@ impl Object {
         filled(&self.lists.rows, || Ok(self.info().line_rows()?))
     }
 
-    /// The expressions of a variable's location.
+    /// Returns the expressions of a variable's location.
     fn locations(&self, variable: &Variable<'static>) -> Answer<Vec<LocationEntry<'static>>> {
         match &variable.location {
             Some(location) => Ok(self.info().locations(location)?),
@@ -251,7 +251,7 @@ pub unsafe extern "C" fn hetdwarf_object_count(
     list: u32,
     count: *mut usize,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             let found = match list {
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn hetdwarf_object_function(
     index: usize,
     function: *mut hetdwarf_function,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             let found = element(object.functions()?, index, "function")?;
@@ -306,7 +306,7 @@ pub unsafe extern "C" fn hetdwarf_object_function_range(
     at: usize,
     range: *mut hetdwarf_range,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             let function = element(object.functions()?, index, "function")?;
@@ -335,7 +335,7 @@ pub unsafe extern "C" fn hetdwarf_object_global(
     index: usize,
     global: *mut hetdwarf_global,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             let found = element(object.globals()?, index, "global variable")?;
@@ -361,7 +361,7 @@ pub unsafe extern "C" fn hetdwarf_object_global_location(
     at: usize,
     location: *mut hetdwarf_location,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             let (variable, _) = element(object.globals()?, index, "global variable")?;
@@ -386,7 +386,7 @@ pub unsafe extern "C" fn hetdwarf_object_line_row(
     index: usize,
     row: *mut hetdwarf_line_row,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             plain::write(row, &object.row(element(object.rows()?, index, "row")?))
@@ -414,7 +414,7 @@ pub unsafe extern "C" fn hetdwarf_object_addresses_of(
     capacity: usize,
     count: *mut usize,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             if addresses.is_null() && capacity > 0 {
@@ -455,7 +455,7 @@ pub unsafe extern "C" fn hetdwarf_values_location_expression(
     at: usize,
     location: *mut hetdwarf_location,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(values, |values, _| {
             let entries = values.locations(index)?;

@@ -1,4 +1,4 @@
-//! What functions give: a status, and for people the message of the last error.
+//! Defines the statuses of functions, and keeps the message of the last error.
 
 use core::cell::RefCell;
 use core::ffi::c_char;
@@ -57,7 +57,7 @@ pub enum hetdwarf_status {
 
 use hetdwarf_status::*;
 
-/// A status with its message, on the way to the edge.
+/// A status with its message, before it is returned to C.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) status: hetdwarf_status,
@@ -83,7 +83,7 @@ impl Fault {
     }
 }
 
-/// The status of an error of the library.
+/// Returns the status for an error of the library.
 pub(crate) fn status_of(kind: &ErrorKind) -> hetdwarf_status {
     match kind {
         ErrorKind::Limit { .. } | ErrorKind::TooMany { .. } => HETDWARF_LIMIT,
@@ -120,7 +120,7 @@ thread_local! {
 }
 
 fn remember(message: Option<CString>) {
-    // A thread that ends has no last error any more.
+    // An exiting thread no longer has a last error.
     let _ = LAST.try_with(|last| {
         if let Ok(mut last) = last.try_borrow_mut() {
             *last = message;
@@ -128,9 +128,9 @@ fn remember(message: Option<CString>) {
     });
 }
 
-/// Runs the body of a function: gives its status and keeps its message. A panic ends here.
+/// Runs the body of a function, returns its status and keeps its message. Panics do not cross this function.
 pub(crate) fn guard(body: impl FnOnce() -> Answer<()>) -> hetdwarf_status {
-    // What a panic leaves half done stays locked: see `handle::Lock`.
+    // Data that a panic leaves inconsistent stays locked: see `handle::Lock`.
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => {
             remember(None);

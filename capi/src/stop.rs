@@ -1,4 +1,4 @@
-//! Stops: a wave that has stopped in an object, its call frames, and the registers of each.
+//! Provides stops: a stopped wave of an object, its call frames, and the registers of each frame.
 
 use core::ffi::c_char;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) enum Source {
     },
 }
 
-/// A stop with all that it borrows from, in the order in which it must be dropped.
+/// A stop with the values that it borrows from, in the order in which they must be dropped.
 pub(crate) struct StopData {
     stop: LibraryStop<'static, 'static>,
     _arena: Pinned<Arena<'static>>,
@@ -131,7 +131,7 @@ impl StopData {
     fn of_callbacks(object: &Arc<LoadedProgram>, wave: CallbackWave) -> StopData {
         let arena = Pinned::new(Arena::new());
         let wave = Pinned::new(wave);
-        // SAFETY: arena, wave and program are dropped after the stop, which is the only one to have them.
+        // SAFETY: the stop is the only user of arena, wave and program, and is dropped before them.
         let (arena_ref, wave_ref, program) =
             unsafe { (arena.borrow(), wave.borrow(), object.program()) };
         let given = wave_ref.given();
@@ -151,14 +151,14 @@ impl StopData {
         }
     }
 
-    /// Returns the stop of a wave of a core. `None` if it is in no code object that was found.
+    /// Creates the stop of a core's wave. Returns `None` if it is in no code object that was found.
     pub(crate) fn of_core(
         core: &Arc<LoadedCore>,
         wave: CoreWave<'static, 'static>,
     ) -> Option<StopData> {
         let arena = Pinned::new(Arena::new());
         let wave = Pinned::new(wave);
-        // SAFETY: arena, wave and core are dropped after the stop, which is the only one to have them.
+        // SAFETY: the stop is the only user of arena, wave and core, and is dropped before them.
         let (arena_ref, wave_ref, (_, programs)) =
             unsafe { (arena.borrow(), wave.borrow(), core.borrow()) };
         Some(StopData {
@@ -172,22 +172,22 @@ impl StopData {
         })
     }
 
-    /// The stop; what it lends must not outlive this.
+    /// Returns the stop. Values borrowed from it must not outlive this.
     pub(crate) fn stop(&self) -> &LibraryStop<'static, 'static> {
         &self.stop
     }
 
-    /// A frame by its number.
+    /// Returns a frame by its number.
     pub(crate) fn frame(&self, level: usize) -> Answer<StopFrame<'_, 'static, 'static>> {
         let frame = self.stop.frame(level);
         frame.ok_or_else(|| Fault::not_found(format!("there is no frame {level}")))
     }
 
-    /// The wave to write through.
+    /// Returns a wave for writing, if the wave has callbacks.
     pub(crate) fn writer(&self) -> Option<CallbackWave> {
         match &self.source {
             Source::Callbacks { wave, .. } => {
-                // SAFETY: it is used here only.
+                // SAFETY: it is used only here.
                 let wave = unsafe { wave.borrow() };
                 Some(wave.writer())
             }
@@ -196,7 +196,7 @@ impl StopData {
     }
 }
 
-/// A lane of a wave by its number; nothing for `HETDWARF_NO_LANE`.
+/// Returns a lane of a wave by its number. Returns None for `HETDWARF_NO_LANE`.
 pub(crate) fn lane_of(number: i32, wave: &dyn Wave) -> Answer<Option<Lane>> {
     if number == crate::wave::HETDWARF_NO_LANE {
         return Ok(None);
@@ -227,7 +227,7 @@ pub unsafe extern "C" fn hetdwarf_object_stop(
     wave: *const hetdwarf_wave,
     stop: *mut *mut hetdwarf_stop,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, lock| {
             give(stop, || {
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn hetdwarf_stop_get_info(
     stop: *const hetdwarf_stop,
     info: *mut hetdwarf_stop_info,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(stop, |data, _| {
             let stop = data.stop();
@@ -297,7 +297,7 @@ pub unsafe extern "C" fn hetdwarf_stop_frame(
     inlined: *mut *const c_char,
     capacity: usize,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(stop, |data, _| {
             plain::size_at(frame)?;

@@ -1,4 +1,4 @@
-//! Addresses of a process: functions, inlined calls and lines, for many addresses in one call.
+//! Symbolizes addresses of a process: functions, inlined calls and lines, for many addresses in one call.
 
 use core::ffi::c_char;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub struct hetdwarf_source_frame {
 
 sized! { hetdwarf_source_frame }
 
-/// Arrays of the caller.
+/// The output arrays of the caller.
 struct Arrays {
     first: *mut usize,
     frames: *mut hetdwarf_source_frame,
@@ -77,7 +77,7 @@ fn describe(frame: &FrameDescription, texts: &Texts) -> hetdwarf_source_frame {
 /// Looks addresses up and fills the arrays.
 ///
 /// # Safety
-/// `addresses` has `count` entries, and the arrays are as [`hetdwarf_symbolize`] says.
+/// `addresses` has `count` entries, and the arrays meet the requirements of [`hetdwarf_symbolize`].
 unsafe fn fill(
     symbolizer: &Symbolizer<'_, '_>,
     texts: &Texts,
@@ -97,7 +97,7 @@ unsafe fn fill(
     if frames.is_null() && capacity > 0 {
         return Err(Fault::argument("frames is NULL"));
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     let asked: Vec<u64> = (0..count)
         .map(|at| unsafe { addresses.add(at).read_unaligned() })
         .collect();
@@ -114,11 +114,11 @@ unsafe fn fill(
     let mut sum = 0_usize;
     let mut place = frames;
     for (at, answer) in answers.iter().enumerate() {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller keeps the contract of this function.
         unsafe { first.add(at).write_unaligned(sum) };
         for frame in answer.iter() {
             if sum < capacity {
-                // SAFETY: there is room for so many entries, each of which begins with its size.
+                // SAFETY: the array has room for the entry, which begins with its size.
                 unsafe {
                     let size = plain::size_at(place)?;
                     plain::write(place, frame)?;
@@ -129,11 +129,11 @@ unsafe fn fill(
         }
     }
     if !first.is_null() {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller keeps the contract of this function.
         unsafe { first.add(count).write_unaligned(sum) };
     }
     if !frame_count.is_null() {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller keeps the contract of this function.
         unsafe { plain::put(frame_count, sum, "frame_count") }?;
     }
     let is_count_alone = frames.is_null() && !frame_count.is_null();
@@ -179,10 +179,10 @@ pub unsafe extern "C" fn hetdwarf_symbolize(
         capacity,
         frame_count,
     };
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
-            // SAFETY: it is used here only, while the object is.
+            // SAFETY: the program is used only here, while the object is alive.
             let program = object.loaded.program();
             let symbolizer = Symbolizer::new([(program, LoadAddress(load_address))]);
             fill(&symbolizer, &object.texts, addresses, count, &arrays)
@@ -212,10 +212,10 @@ pub unsafe extern "C" fn hetdwarf_core_symbolize(
         capacity,
         frame_count,
     };
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(core, |core, _| {
-            // SAFETY: they are used here only, while the core is.
+            // SAFETY: the programs are used only here, while the core is alive.
             let (_, programs) = core.loaded.borrow();
             let symbolizer = Symbolizer::of_process(programs);
             fill(&symbolizer, &core.texts, addresses, count, &arrays)

@@ -1,4 +1,4 @@
-//! Text for C.
+//! Converts text from and to C.
 
 use core::cell::RefCell;
 use core::ffi::{CStr, c_char};
@@ -7,7 +7,7 @@ use std::ffi::CString;
 
 use crate::status::{Answer, Fault, hetdwarf_status};
 
-/// Text that ends with a NUL. A NUL within, which C would take for the end, is replaced.
+/// Returns a NUL-terminated text. A NUL within the text is replaced, because it would end the string in C.
 pub(crate) fn c_string(text: &str) -> CString {
     match CString::new(text) {
         Ok(text) => text,
@@ -15,7 +15,7 @@ pub(crate) fn c_string(text: &str) -> CString {
     }
 }
 
-/// Texts that live as long as a handle. The same text is kept once, so that asking again costs no memory.
+/// Texts that live as long as a handle. Equal texts are stored once, so repeated queries cost no memory.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     texts: RefCell<BTreeSet<CString>>,
@@ -23,20 +23,20 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// The text at a place where it stays until this is dropped.
+    /// Stores the text at an address that is valid until this is dropped.
     pub(crate) fn keep(&self, text: &str) -> *const c_char {
         let text = c_string(text);
         let mut all = self.texts.borrow_mut();
         if let Some(known) = all.get(&text) {
             return known.as_ptr();
         }
-        // The bytes of a CString stay where they are when it moves.
+        // The bytes of a CString do not move with it.
         let place = text.as_ptr();
         all.insert(text);
         place
     }
 
-    /// Keeps bytes.
+    /// Stores bytes.
     pub(crate) fn keep_bytes(&self, bytes: &[u8]) -> *const u8 {
         let mut all = self.bytes.borrow_mut();
         if let Some(known) = all.get(bytes) {
@@ -48,7 +48,7 @@ impl Texts {
         place
     }
 
-    /// Keeps a text. Returns NULL for `None`.
+    /// Stores a text. Returns NULL for `None`.
     pub(crate) fn keep_if(&self, text: Option<&str>) -> *const c_char {
         text.map_or(core::ptr::null(), |text| self.keep(text))
     }
@@ -57,7 +57,7 @@ impl Texts {
 /// The most lanes of a wave.
 const LANES: usize = 64;
 
-/// Texts of values by lane, which live as long as this. Those of one call are in one piece of memory, each with its NUL.
+/// Texts of values by lane, which live as long as this. The texts of one call are stored together, each with its NUL.
 #[derive(Debug, Default)]
 pub(crate) struct LaneTextStore {
     pieces: Vec<Box<[u8]>>,
@@ -65,7 +65,7 @@ pub(crate) struct LaneTextStore {
     places: Vec<[*const c_char; LANES]>,
 }
 
-/// Texts of a value that are being made.
+/// The texts of a value during construction.
 #[derive(Debug)]
 pub(crate) struct NewTexts {
     bytes: Vec<u8>,
@@ -75,7 +75,7 @@ pub(crate) struct NewTexts {
 
 impl NewTexts {
     pub(crate) fn new() -> NewTexts {
-        /// Most values are numbers, and their texts of all lanes are no longer.
+        /// Most values are numbers, whose texts for all lanes fit into this many bytes.
         const ROOM: usize = 512;
         NewTexts {
             bytes: Vec::with_capacity(ROOM),
@@ -99,13 +99,13 @@ impl NewTexts {
 }
 
 impl LaneTextStore {
-    /// The texts of a value, by lane; NULL where nobody has made one.
+    /// Returns the texts of a value by lane. NULL means that no text was made.
     pub(crate) fn get(&self, value: usize) -> [*const c_char; LANES] {
         let known = self.places.get(value);
         known.copied().unwrap_or([core::ptr::null(); LANES])
     }
 
-    /// Keeps texts of a value.
+    /// Stores the texts of a value.
     pub(crate) fn keep(&mut self, value: usize, new: NewTexts) {
         if new.bytes.is_empty() {
             return;
@@ -123,29 +123,29 @@ impl LaneTextStore {
                 *place = text.as_ptr().cast();
             }
         }
-        // The bytes of a box stay where they are when it moves.
+        // The bytes of a box do not move with it.
         self.pieces.push(piece);
     }
 }
 
-/// Text that the caller gave.
+/// Reads a text of the caller.
 ///
 /// # Safety
-/// `text` is NULL or a string that ends with a NUL and stays as it is for `'a`.
+/// `text` is NULL or a NUL-terminated string that does not change during `'a`.
 pub(crate) unsafe fn given<'a>(text: *const c_char, name: &str) -> Answer<&'a str> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     unsafe { given_if(text, name) }?.ok_or_else(|| Fault::argument(format!("{name} is NULL")))
 }
 
 /// Reads a text. Returns `None` for NULL.
 ///
 /// # Safety
-/// As [`given`].
+/// See [`given`].
 pub(crate) unsafe fn given_if<'a>(text: *const c_char, name: &str) -> Answer<Option<&'a str>> {
     if text.is_null() {
         return Ok(None);
     }
-    // SAFETY: it is not NULL; the rest is the caller's.
+    // SAFETY: it is not NULL, and the caller guarantees the rest.
     let text = unsafe { CStr::from_ptr(text) };
     let text = text.to_str();
     text.map(Some)
@@ -167,7 +167,7 @@ pub(crate) unsafe fn copy_out(
     let text = c_string(text);
     let bytes = text.as_bytes_with_nul();
     if !length.is_null() {
-        // SAFETY: the caller says that it can be written.
+        // SAFETY: the caller guarantees that it is writable.
         unsafe { length.write(text.as_bytes().len()) };
     }
     if bytes.len() > capacity {
@@ -179,7 +179,7 @@ pub(crate) unsafe fn copy_out(
     if buffer.is_null() {
         return Err(Fault::argument("the buffer is NULL"));
     }
-    // SAFETY: there is room, as was compared; the bytes are ours, so that they do not overlap.
+    // SAFETY: the capacity was checked; the bytes belong to this function and cannot overlap.
     unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), buffer, bytes.len()) };
     Ok(())
 }
@@ -204,10 +204,10 @@ pub unsafe extern "C" fn hetdwarf_escape(
     length: *mut usize,
 ) -> hetdwarf_status {
     crate::status::guard(|| {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller keeps the contract of this function.
         let text = unsafe { given(text, "text") }?;
         let text = hetdwarf::Untrusted::from(text).to_string();
-        // SAFETY: as the caller says.
+        // SAFETY: the caller keeps the contract of this function.
         unsafe { copy_out(&text, buffer, capacity, length) }
     })
 }

@@ -1,4 +1,4 @@
-//! Types as a tree: by number, with members, elements, enumerators and variants.
+//! Provides types as a tree: by number, with members, elements, enumerators and variants.
 
 mod questions;
 
@@ -18,7 +18,7 @@ pub use questions::*;
 /// The contents of a handle of types.
 pub(crate) struct Types {
     table: SharedTypes,
-    /// Those that were asked for.
+    /// The queried types.
     chosen: Vec<TypeId>,
     texts: Texts,
 }
@@ -223,14 +223,14 @@ sized! {
     hetdwarf_type hetdwarf_member hetdwarf_enumerator hetdwarf_dimension hetdwarf_variant hetdwarf_choice
 }
 
-/// The lower and the upper 64 bits of a number.
+/// Splits a number into its lower and upper 64 bits.
 fn halves(number: i128) -> (u64, i64) {
     let low = (number as u128 & u128::from(u64::MAX)) as u64;
     (low, (number >> 64) as i64)
 }
 
 impl Types {
-    /// A type by its number.
+    /// Returns a type by its number.
     fn id(&self, number: u64) -> Answer<TypeId> {
         let id = u32::try_from(number).ok().map(TypeId);
         let id = id.filter(|id| self.table.borrow().has(*id));

@@ -1,4 +1,4 @@
-//! Values: the variables of a frame, expressions of C, in all lanes at once, and the parts of values in a lane.
+//! Provides values in all lanes at once: variables of a frame, C expressions, and the parts of values in a lane.
 
 mod content;
 mod lane;
@@ -116,9 +116,9 @@ impl Values {
     /// Writes the lanes of a value to arrays of the caller.
     ///
     /// # Safety
-    /// `out` is as `hetdwarf_lanes` says.
+    /// `out` meets the requirements of `hetdwarf_lanes`.
     unsafe fn read(&self, index: usize, out: &hetdwarf_lanes) -> Answer<()> {
-        // No array is so large.
+        // No array is larger.
         let most = isize::MAX.unsigned_abs() / MOST_LANES;
         if out.stride > most {
             return Err(Fault::argument(format!("stride is {}", out.stride)));
@@ -169,7 +169,7 @@ impl Values {
         kept.keep(index, new);
         for (at, text) in kept.get(index).into_iter().enumerate() {
             if at < self.wave_size.lanes() as usize && is_asked(at) {
-                // SAFETY: as above.
+                // SAFETY: arrays are NULL or have `count` entries, and `at` is below.
                 unsafe { put(out.texts, at, text) };
             }
         }
@@ -177,13 +177,13 @@ impl Values {
     }
 }
 
-/// Writes an entry of an array of the caller; nothing happens if it is NULL.
+/// Writes an entry of an array of the caller. Does nothing if it is NULL.
 ///
 /// # Safety
 /// `array` is NULL or has an entry `at`.
 unsafe fn put<T>(array: *mut T, at: usize, value: T) {
     if !array.is_null() {
-        // SAFETY: there is such an entry, as the caller says.
+        // SAFETY: the caller guarantees the entry.
         unsafe { array.add(at).write(value) };
     }
 }
@@ -191,7 +191,7 @@ unsafe fn put<T>(array: *mut T, at: usize, value: T) {
 /// The most lanes of a wave.
 const MOST_LANES: usize = 64;
 
-/// Writes the bytes of a lane and what is missing of them.
+/// Writes the bytes of a lane, and masks of its missing bits.
 ///
 /// # Safety
 /// The three arrays are NULL or have `stride` bytes for lane `at`.
@@ -218,13 +218,13 @@ unsafe fn put_bits(out: &hetdwarf_lanes, at: usize, bits: Option<TypedBytes<'_>>
     }
 }
 
-/// A frame that lives as long as the stop that the values keep.
+/// Returns a frame that lives as long as the stop that the values own.
 ///
 /// # Safety
-/// What is made of it must be dropped before `stop`.
+/// Values made from it must be dropped before `stop`.
 unsafe fn lasting(stop: &SharedStop, level: usize) -> Answer<StopFrame<'static, 'static, 'static>> {
     let whole: *const LibraryStop<'static, 'static> = stop.stop();
-    // SAFETY: it stays where it is as long as `stop` has an owner, as the caller says.
+    // SAFETY: the stop does not move while it has an owner, as the caller guarantees.
     let frame = unsafe { &*whole }.frame(level);
     frame.ok_or_else(|| Fault::not_found(format!("there is no frame {level}")))
 }
@@ -246,7 +246,7 @@ pub unsafe extern "C" fn hetdwarf_stop_variables(
     level: usize,
     values: *mut *mut hetdwarf_values,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says; `Values` keeps the stop.
+    // SAFETY: the caller keeps the contract of this function; `Values` owns the stop.
     guard(|| unsafe {
         with(stop, |stop, lock| {
             give(values, || {
@@ -284,7 +284,7 @@ pub unsafe extern "C" fn hetdwarf_stop_print(
     lanes: u64,
     values: *mut *mut hetdwarf_values,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says; `Values` keeps the stop.
+    // SAFETY: the caller keeps the contract of this function; `Values` owns the stop.
     guard(|| unsafe {
         with(stop, |stop, lock| {
             give(values, || {
@@ -330,7 +330,7 @@ pub unsafe extern "C" fn hetdwarf_values_count(
     values: *const hetdwarf_values,
     count: *mut usize,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(values, |values, _| {
             plain::put(count, values.count(), "count")
@@ -353,7 +353,7 @@ pub unsafe extern "C" fn hetdwarf_values_find(
     name: *const c_char,
     index: *mut usize,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(values, |values, _| {
             let name = given(name, "name")?;
@@ -383,7 +383,7 @@ pub unsafe extern "C" fn hetdwarf_values_get_info(
     index: usize,
     info: *mut hetdwarf_value_info,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(values, |values, _| {
             plain::size_at(info)?;
@@ -409,6 +409,6 @@ pub unsafe extern "C" fn hetdwarf_values_read(
     index: usize,
     lanes: *const hetdwarf_lanes,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe { with(values, |values, _| values.read(index, &plain::read(lanes)?)) })
 }

@@ -1,4 +1,4 @@
-//! What is wrong with the debugging information of an object.
+//! Reports problems in the debugging information of an object.
 
 use core::ffi::{c_char, c_void};
 use core::num::NonZeroUsize;
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn hetdwarf_object_verify(
     on_finding: hetdwarf_on_finding,
     user: *mut c_void,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, _| {
             let on_finding = on_finding.ok_or_else(|| Fault::argument("on_finding is NULL"))?;

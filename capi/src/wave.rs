@@ -1,4 +1,4 @@
-//! Waves: what a debugger knows of one, by its callbacks; and snapshots, which answer in its place.
+//! Provides waves, from a debugger's callbacks or from a snapshot.
 
 use core::cell::Cell;
 use core::ffi::{c_char, c_void};
@@ -143,7 +143,7 @@ pub struct hetdwarf_wave {
 
 sized! { hetdwarf_wave }
 
-/// A wave that callbacks know.
+/// A wave that is accessed through callbacks.
 pub(crate) struct CallbackWave {
     given: hetdwarf_wave,
     wave_size: WaveSize,
@@ -159,8 +159,8 @@ pub(crate) struct CallbackFailure {
 }
 
 impl CallbackFailure {
-    /// The callback's status, which the call has too that it fails; `HETDWARF_CALLBACK_FAILED` for numbers that are none, or that say something of
-    /// handles of the library.
+    /// Returns the callback's status, which becomes the status of the call. Unknown numbers, and statuses about handles of the library,
+    /// become `HETDWARF_CALLBACK_FAILED`.
     pub(crate) fn status(&self) -> hetdwarf_status {
         let kept = [
             HETDWARF_INVALID_ARGUMENT,
@@ -262,12 +262,12 @@ impl CallbackWave {
         }
     }
 
-    /// True if something could not be written because the wave is read-only.
+    /// Returns true if a write failed because the wave is read-only.
     pub(crate) fn is_refused(&self) -> bool {
         self.is_refused.get()
     }
 
-    /// Remembers an error and returns it.
+    /// Records a failed write, and returns the result.
     fn written(&self, answer: Result<(), AccessError>) -> Result<(), AccessError> {
         if matches!(answer, Err(AccessError::ReadOnly)) {
             self.is_refused.set(true);
@@ -302,7 +302,7 @@ impl Wave for CallbackWave {
         let count = bits.end.saturating_sub(bits.start);
         let number = register.number().into();
         let out = out.as_mut_ptr().cast();
-        // SAFETY: the caller of `hetdwarf_object_stop` says what it is; `out` has room for the bits, as `Wave` says.
+        // SAFETY: the caller of `hetdwarf_object_stop` guarantees the callback; `out` has room for the bits, as `Wave` requires.
         let status = unsafe { read(self.given.user, number, lane, first, count, out) };
         access("read_register", status)
     }
@@ -313,7 +313,7 @@ impl Wave for CallbackWave {
         };
         let memory = memory_number(memory);
         let size = out.len();
-        // SAFETY: as above; `out` has room for `size` bytes.
+        // SAFETY: the callback is guaranteed as above; `out` has room for `size` bytes.
         let status = unsafe {
             read(
                 self.given.user,
@@ -339,7 +339,7 @@ impl Wave for CallbackWave {
         let count = bits.end.saturating_sub(bits.start);
         let number = register.number().into();
         let bytes = bytes.as_ptr().cast();
-        // SAFETY: as above; there are as many bytes as the bits have.
+        // SAFETY: the callback is guaranteed as above; `bytes` covers all bits.
         let status = unsafe { write(self.given.user, number, lane, first, count, bytes) };
         self.written(access("write_register", status))
     }
@@ -355,7 +355,7 @@ impl Wave for CallbackWave {
         };
         let memory = memory_number(memory);
         let size = bytes.len();
-        // SAFETY: as above.
+        // SAFETY: the callback is guaranteed as above.
         let status = unsafe {
             write(
                 self.given.user,
@@ -418,7 +418,7 @@ pub unsafe extern "C" fn hetdwarf_snapshot_open(
     length: usize,
     snapshot: *mut *mut hetdwarf_snapshot,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         give(snapshot, || {
             self::snapshot(plain::bytes(text, length, "text")?)
@@ -439,7 +439,7 @@ pub unsafe extern "C" fn hetdwarf_snapshot_open_file(
     path: *const c_char,
     snapshot: *mut *mut hetdwarf_snapshot,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe { give(snapshot, || self::snapshot(&read_file(path)?)) })
 }
 
@@ -456,7 +456,7 @@ pub unsafe extern "C" fn hetdwarf_snapshot_wave(
     snapshot: *mut hetdwarf_snapshot,
     wave: *mut hetdwarf_wave,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(snapshot.cast_const(), |known, _| {
             let apertures = known.apertures();
@@ -500,7 +500,7 @@ fn access_fault(error: AccessError) -> Fault {
     }
 }
 
-/// A place for bytes of the caller.
+/// Returns the caller's bytes as a slice.
 ///
 /// # Safety
 /// `out` is NULL or has room for `size` bytes.
@@ -511,7 +511,7 @@ unsafe fn room<'a>(out: *mut c_void, size: usize) -> Answer<&'a mut [u8]> {
     if out.is_null() || isize::try_from(size).is_err() {
         return Err(Fault::argument("there is no room at out"));
     }
-    // SAFETY: bytes need not be initialised to be zeroed; there is room, as the caller says.
+    // SAFETY: zeroing needs no initialized bytes, and the caller guarantees the room.
     unsafe {
         out.cast::<u8>().write_bytes(0, size);
         Ok(core::slice::from_raw_parts_mut(out.cast(), size))
@@ -535,7 +535,7 @@ pub unsafe extern "C" fn hetdwarf_snapshot_read_register(
     bit_count: u32,
     out: *mut c_void,
 ) -> i32 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     let status = guard(|| unsafe {
         with(
             snapshot.cast_const().cast::<hetdwarf_snapshot>(),
@@ -583,7 +583,7 @@ pub unsafe extern "C" fn hetdwarf_snapshot_read_memory(
     size: usize,
     out: *mut c_void,
 ) -> i32 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     let status = guard(|| unsafe {
         with(
             snapshot.cast_const().cast::<hetdwarf_snapshot>(),

@@ -1,4 +1,4 @@
-//! `hetdwarf annotate`.
+//! Implements `hetdwarf annotate`.
 
 use std::io::Write;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<
     let data = read_file(input)?;
     let limits = arguments.limits.limits();
     if !may_hold_code_objects(&data) {
-        // It says what the file is.
+        // The error names the format of the file.
         code_objects_with(&data, &limits).map_err(place)?;
     }
     let mut request = Request::new(&wanted);
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<
         Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => print(&document, arguments.report, out)?,
     }
-    // Code that the analysis gives up on is no limit of the command: ordinary compilers write some, and OUT is as good as it gets.
+    // Ordinary compilers write some code that the analysis gives up on. It sets no limit, and OUT is still as complete as it can be.
     Ok(match document.completeness.limit {
         Some(_) => Exit::Incomplete,
         None => Exit::Done,
@@ -82,7 +82,7 @@ fn print(
         let at_limit = |function: &AnnotateFunction| function.missing.get(reason).copied();
         let bytes: u64 = document.functions.iter().filter_map(at_limit).sum();
         match bytes {
-            // The notes say why.
+            // The notes give the reason.
             0 => writeln!(out, "not complete")?,
             _ => writeln!(
                 out,
@@ -117,7 +117,7 @@ fn print(
     Ok(())
 }
 
-/// Returns a function of the report.
+/// Returns the line of the report for a function.
 fn line(function: &AnnotateFunction) -> String {
     let name = or_unknown(function.name.as_ref());
     let address = function.address.0;
@@ -133,7 +133,7 @@ fn line(function: &AnnotateFunction) -> String {
     format!("{start}{covered}, {} bytes added{missing}", function.added)
 }
 
-/// Returns a part of a whole, in tenths of a percent.
+/// Returns a share of a whole, in tenths of a percent.
 fn percent(part: u64, whole: u64) -> String {
     let tenths = u128::from(part)
         .saturating_mul(1000)

@@ -1,4 +1,4 @@
-//! `hetdwarf compare`.
+//! Implements `hetdwarf compare`.
 
 use std::io::Write;
 
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
     }
     Ok(match (&document.completeness.limit, document.fell) {
         (Some(_), _) => Exit::Incomplete,
-        (None, true) => Exit::BadNews,
+        (None, true) => Exit::Negative,
         (None, false) => Exit::Done,
     })
 }
@@ -105,7 +105,7 @@ fn print_differences(
     what: &str,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    /// How many are printed; JSON has all.
+    /// The most differences that are printed. JSON has all of them.
     const MOST: usize = 10;
     for one in differences.iter().take(MOST) {
         let text = |text: &Option<Untrusted<'static>>| match text {
@@ -128,7 +128,7 @@ fn print_differences(
     Ok(())
 }
 
-/// Returns a variable with what is covered of it.
+/// Returns a variable with the covered share of its code.
 fn line(variable: &CompareVariable) -> String {
     let share = |share: &Option<ShareDocument>| match share {
         Some(share) => format!(

@@ -1,4 +1,4 @@
-//! `hetdwarf completions`, and `hetdwarf man`, which is for who makes packages.
+//! Implements `hetdwarf completions`, and `hetdwarf man` for people who build packages.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use super::failure::{Exit, Failure};
 use super::outputs::{Kind, Outputs};
 
 pub(crate) fn run(arguments: &CompletionsArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    // Writing to memory does not fail, as writing to a pipe does.
+    // Writing to memory cannot fail, but writing to a pipe can.
     let mut script = Vec::new();
     clap_complete::generate(
         arguments.shell,
@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &CompletionsArguments, out: &mut dyn Write) -> Resu
     Ok(Exit::Done)
 }
 
-/// Writes a page for the command and one for each of its commands: `hetdwarf.1`, `hetdwarf-verify.1`.
+/// Writes a manual page for the command and one for each subcommand: `hetdwarf.1`, `hetdwarf-verify.1`.
 pub(crate) fn write_manual(arguments: &ManArguments) -> Result<Exit, Failure> {
     let folder = &arguments.folder;
     let in_folder = |error| Failure::in_file(folder, error);

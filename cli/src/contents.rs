@@ -1,15 +1,14 @@
-//! The files that a command reads: all of them are opened here, and so is standard input.
+//! Opens every file that a command reads, and standard input.
 //!
-//! What a path names is looked at before it is opened, since opening a device can have effects; and again afterwards, since
-//! something else can be there by then. It is opened without waiting, so that a pipe that has come into its place keeps
-//! nobody.
+//! The type of a file is checked before it is opened, because opening a device can have effects. It is checked again afterwards, because
+//! the path can lead to another file by then. Opening does not block, so a pipe that has replaced the file cannot stall the command.
 //!
-//! Files are read into memory, where nobody can change them any more: one that another process cuts while it is read
-//! is an error of that file. Of a mapped one that is cut the command cannot go on, since its bytes are gone: `interrupt` ends it with an
-//! error. Only what is too large to be read is mapped, of which a question needs little.
+//! Files are read into memory, where no other process can change them. A file that is truncated during reading is an error for that file
+//! alone. Only files above a size limit are mapped, and most commands touch little of them. If a mapped file is truncated, its bytes are
+//! gone, and `interrupt` ends the command with an error.
 //!
-//! Code objects and cores may be compressed ([`Packing`]): what is in the file is read then, and all that is too large for that is put into a
-//! temporary file, which is mapped.
+//! Code objects and cores may be compressed ([`Packing`]). They are decompressed into memory, or into a temporary file that is mapped if
+//! they are too large.
 
 use core::fmt;
 use core::ops::Deref;
@@ -21,48 +20,47 @@ use memmap2::Mmap;
 
 use super::packing::Packing;
 
-/// What something is read for.
+/// The purpose for which a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// The code object or the core that a question is about, which needs little of it.
+    /// The code object or core of a query that needs little of it.
     Object,
-    /// The code object that addresses are looked up in, which needs little of it, and in a memory that others need as well.
+    /// A code object for symbolization. Little of it is needed, and it shares memory with others.
     Lookup,
-    /// The code object of which all is read; perhaps one of many, and an end by a signal would lose what is known of the
-    /// others.
+    /// A code object that is read completely, perhaps as one of many. Ending the command by a signal would lose the results for the others.
     Whole,
-    /// The stopped wave that an argument names.
+    /// The snapshot of a stopped wave that an argument names.
     Wave,
-    /// A stopped wave that a line of a batch names.
+    /// The snapshot of a stopped wave that a line of a batch names.
     WaveOfBatch,
-    /// A line of a batch; there can be any number of them.
+    /// A line of a batch. The number of lines is not limited.
     Batch,
-    /// Findings that are known.
+    /// A baseline of accepted findings.
     Baseline,
     /// `hetdwarf.toml`.
     Configuration,
     /// A source file.
     Source,
-    /// What a program printed.
+    /// A program's log.
     Log,
-    /// A profiler's file, all of which is read once or twice.
+    /// A profiler's file. All of it is read, once or twice.
     Profile,
 }
 
-/// How an input is read.
+/// The rules for reading one kind of input.
 #[derive(Clone, Copy, Debug)]
 struct Rule {
     name: &'static str,
-    /// How many bytes are read at most.
+    /// The most bytes that are read.
     most: u64,
-    /// True if a larger file is mapped; otherwise it is an error.
+    /// True if a larger file is mapped. Otherwise it is an error.
     maps: bool,
-    /// True if it may be a pipe. A shell gives one for `<(…)`.
+    /// True if the input may be a pipe. A shell makes one for `<(…)`.
     pipe: bool,
 }
 
 impl Rule {
-    /// Whether it may be compressed: as code objects and cores, which are large, may be.
+    /// Returns true if the file may be compressed, as code objects and cores may.
     fn unpacks(self) -> bool {
         self.name == "code object"
     }
@@ -88,24 +86,24 @@ impl Input {
     }
 }
 
-/// The bytes of a file, for as long as they are needed.
+/// The bytes of a file.
 pub(crate) enum Contents {
-    /// A copy.
+    /// A copy in memory.
     Read(Vec<u8>),
-    /// The file itself.
+    /// The mapped file.
     Mapped(Mmap, File),
 }
 
 impl Contents {
-    /// Reads a file, or maps it.
+    /// Reads or maps a file.
     ///
     /// # Errors
-    /// If it cannot be opened or read, is no file, is larger than what is read for this, or becomes shorter meanwhile.
+    /// If the path cannot be opened or read, is not a file, exceeds the size limit of `input`, or is truncated meanwhile.
     pub(crate) fn open(path: &Path, input: Input) -> io::Result<Contents> {
         Opened::new(path, input)?.contents()
     }
 
-    /// Returns the first bytes of a file, as many as tell what it is.
+    /// Returns the first bytes of a file, decompressed, to recognize its format.
     pub(crate) fn start(path: &Path) -> io::Result<Vec<u8>> {
         let Opened { file, metadata, .. } = Opened::new(path, Input::Whole)?;
         let start = first_bytes(&file)?;
@@ -115,7 +113,7 @@ impl Contents {
         }
     }
 
-    /// Lets the system have the memory that a mapped file takes. What is read again is read from the file again.
+    /// Returns the memory of a mapped file to the system. Later accesses read the file again.
     #[cfg_attr(
         unix,
         expect(
@@ -126,13 +124,13 @@ impl Contents {
     pub(crate) fn release(&self) {
         #[cfg(unix)]
         if let Contents::Mapped(map, _) = self {
-            // SAFETY: the map is of a file and never written to, so that its pages are those of the file whenever they are read.
-            // Advice that is refused changes nothing.
+            // SAFETY: the mapping is of a file and never written to, so discarded pages are read again from the file. Refused advice has no
+            // effect.
             let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
         }
     }
 
-    /// Whether the file is as long as it was. To be asked after a mapped one was used.
+    /// Fails if the file is shorter than it was when it was mapped. Call this after using a mapped file.
     pub(crate) fn check_length(&self) -> io::Result<()> {
         match self {
             Contents::Read(_) => Ok(()),
@@ -152,10 +150,10 @@ impl Deref for Contents {
     }
 }
 
-/// Standard input, to its end.
+/// Reads standard input to its end.
 ///
 /// # Errors
-/// If it cannot be read, or has more bytes than are read for this.
+/// If it cannot be read, or exceeds the size limit of `input`.
 pub(crate) fn standard_input(input: Input) -> io::Result<Vec<u8>> {
     let rule = input.rule();
     let bytes = read(io::stdin().lock(), 0, rule)?;
@@ -165,14 +163,14 @@ pub(crate) fn standard_input(input: Input) -> io::Result<Vec<u8>> {
     }
 }
 
-/// As many bytes as tell what a file is.
+/// Reads enough bytes to recognize a file format.
 fn first_bytes(input: impl Read) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     input.take(512).read_to_end(&mut start)?;
     Ok(start)
 }
 
-/// An open file that nothing was read of.
+/// An open file from which nothing has been read.
 struct Opened {
     file: File,
     metadata: Metadata,
@@ -193,7 +191,7 @@ impl Opened {
         let file = options.open(path)?;
         let metadata = file.metadata()?;
         accept(metadata.file_type(), rule)?;
-        // Whoever writes to a pipe may take time.
+        // The writer of a pipe may take its time, so reads block from now on.
         #[cfg(unix)]
         if is_pipe(metadata.file_type()) {
             rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::empty())?;
@@ -227,7 +225,7 @@ impl Opened {
     }
 }
 
-/// Reads what is in a compressed file, or puts it into a temporary file that is mapped.
+/// Decompresses a file into memory, or into a temporary file that is mapped.
 fn unpacked(mut input: impl Read, rule: Rule) -> io::Result<Contents> {
     let mut bytes = Vec::new();
     let most = rule.most.saturating_add(1);
@@ -247,7 +245,7 @@ fn nobody_writes() -> io::Error {
     io::Error::other("it is a pipe that nobody writes to")
 }
 
-/// Reads all there is, of which `length` bytes are known to be there.
+/// Reads the input to its end and fails if it has fewer than `length` bytes.
 fn read(input: impl Read, length: u64, rule: Rule) -> io::Result<Vec<u8>> {
     let too_large = |has: fmt::Arguments<'_>| {
         let Rule { name, most, .. } = rule;
@@ -281,7 +279,7 @@ fn is_whole(found: u64, length: u64) -> io::Result<()> {
     )))
 }
 
-/// Whether what has this type is read.
+/// Fails if files of this type are not read.
 fn accept(found: FileType, rule: Rule) -> io::Result<()> {
     let what = match type_name(found) {
         None => return Ok(()),
@@ -296,7 +294,7 @@ fn is_pipe(found: FileType) -> bool {
     type_name(found) == Some("pipe")
 }
 
-/// What it is, if it is not a regular file.
+/// Returns the name of a file type. Returns None for regular files.
 fn type_name(found: FileType) -> Option<&'static str> {
     #[cfg(unix)]
     {
@@ -316,14 +314,14 @@ fn type_name(found: FileType) -> Option<&'static str> {
     }
 }
 
-/// The lines of a batch. It ends with its first error.
+/// An iterator over the lines of a batch. It ends after the first error.
 pub(crate) struct Lines {
     input: Option<Box<dyn BufRead>>,
     count: u64,
 }
 
 impl Lines {
-    /// Returns the lines of a file, or those of standard input.
+    /// Opens a file, or standard input if `path` is None.
     pub(crate) fn open(path: Option<&Path>) -> io::Result<Lines> {
         let input: Box<dyn BufRead> = match path {
             Some(path) => {
@@ -365,9 +363,9 @@ impl Iterator for Lines {
 /// Maps a file.
 #[expect(unsafe_code, reason = "mapping a file; see the comment within")]
 fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the bytes must not change while they are mapped, which no program can ensure of a file. They are only
-    // read, and a map never ends before what borrows from it. Whoever writes to the file at this very moment
-    // can make the answer wrong or end the process, as with every program that maps files.
+    // SAFETY: the bytes must not change while they are mapped, and no program can ensure that for a file. They are only read, and the
+    // mapping outlives all borrows. A process that writes to the file at the same time can make the answer wrong or end this process, as
+    // with every program that maps files.
     unsafe { Mmap::map(file) }
 }
 
@@ -389,7 +387,7 @@ mod tests {
         let path = folder.join("file");
         let most = Input::Object.rule().most;
         for (size, is_mapped) in [(0, false), (1000, false), (most + 1, true)] {
-            // The file has holes in place of what is not written.
+            // The file is sparse.
             let file = File::create(&path).unwrap();
             file.set_len(size).unwrap();
             let contents = Contents::open(&path, Input::Object).unwrap();
@@ -414,7 +412,7 @@ mod tests {
         let error = opened.contents().err().unwrap().to_string();
         let (had, left) = ("it had 1000 bytes", "10 of them are left");
         assert!(error.contains(had) && error.contains(left), "{error}");
-        // What is longer than it was has been read to its end.
+        // A file that has grown is read to its new end.
         let opened = Opened::new(&path, Input::Whole).unwrap();
         other.set_len(20).unwrap();
         assert_eq!(opened.contents().unwrap().len(), 20);
@@ -439,7 +437,7 @@ mod tests {
             let expected = format!("it has {} bytes, and a ", most + 1);
             assert!(error.starts_with(&expected), "{error}");
         }
-        // A file of /proc says that it is empty.
+        // Files in /proc report a length of 0.
         let rule = Input::Configuration.rule();
         let error = read(io::repeat(b'a'), 0, rule).unwrap_err().to_string();
         assert!(error.starts_with("it has more than 262144 b"), "{error}");

@@ -1,4 +1,4 @@
-//! `hetdwarf coverage`.
+//! Implements `hetdwarf coverage`.
 
 use std::io::Write;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(crate) fn run(
     let mut files = Vec::new();
     let mut failed = false;
     for path in &arguments.objects {
-        // One that cannot be read does not keep others from it.
+        // An unreadable file does not stop the others from being processed.
         match one(arguments, path) {
             Ok(file) => files.push(file),
             Err(failure) => {
@@ -115,7 +115,7 @@ fn print_file(file: &CoverageFile, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns a line for each kind, and their sum.
+/// Prints a line for each kind of variable, and their sum.
 fn print_kinds<'d>(
     total: &CoveredDocument,
     kinds: impl Iterator<Item = (&'d str, &'d CoveredDocument)>,
@@ -146,7 +146,7 @@ fn print_kinds<'d>(
     Ok(())
 }
 
-/// Returns a part of a whole, in tenths of a percent.
+/// Returns a share of a whole, in tenths of a percent.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     let tenths = u128::from(part)
         .saturating_mul(1000)

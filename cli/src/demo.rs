@@ -1,4 +1,4 @@
-//! `hetdwarf demo`: shows a built-in core file as the other commands do. `examples/particles` says how it was made.
+//! Implements `hetdwarf demo`: shows a built-in core file as the other commands do. `examples/particles` describes how it was made.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! `hetdwarf dump`: what the debugging information of a file says.
+//! Implements `hetdwarf dump`: prints the debugging information of a file.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(crate) fn run(
     if output.is_some() && !others.is_empty() {
         return Err(Failure::new("--output takes the dump of one object"));
     }
-    // One that cannot be dumped does not keep others from it.
+    // An unreadable object does not stop the others from being dumped.
     let mut failed = false;
     for object in others {
         match one(arguments, Some(object), names.as_ref(), None, out, err) {
@@ -61,7 +61,7 @@ pub(crate) fn run(
     }
 }
 
-/// Dumps an object, or one of a core.
+/// Dumps one code object of a file or a core.
 fn one(
     arguments: &DumpArguments,
     object: Option<&PathBuf>,
@@ -148,7 +148,8 @@ fn one(
     Ok(Exit::Done)
 }
 
-/// Reads the `.dwo` file that an option names, or that of the skeletons where their split units are asked about.
+/// Reads the `.dwo` file that an option names. Without the option, reads the `.dwo` file that the skeleton units name, if split units are
+/// selected.
 fn dwo_data<'p, 'd>(
     arguments: &'p DumpArguments,
     object: &'d CodeObject<'d>,
@@ -161,10 +162,10 @@ fn dwo_data<'p, 'd>(
     Ok(named.map(|(path, data)| (path.into(), data)))
 }
 
-/// Prints what was malformed if it is a warning.
+/// Prints an error about malformed DWARF if it is only a warning.
 ///
 /// # Errors
-/// If it is none.
+/// The error itself, if it is not a warning.
 fn report(malformed: Malformed, path: &Path, err: &mut dyn Write) -> Result<(), Failure> {
     if !malformed.is_warning {
         return Err(Failure::in_file(path, malformed.message));
@@ -173,7 +174,7 @@ fn report(malformed: Malformed, path: &Path, err: &mut dyn Write) -> Result<(), 
     Ok(print_warnings(&[warning.into()], err)?)
 }
 
-/// Returns the entries that an index of names or an address leads to, where the arguments ask for them.
+/// Returns the entries that `--find` selects by name or `--lookup` by address. Returns an empty list without these options.
 fn listed(arguments: &DumpArguments, index: &Dump<'_>, path: &Path) -> Result<Vec<DieId>, Failure> {
     let place = |error: hetdwarf::Error| Failure::in_file(path, error);
     if let Some(offset) = arguments.die
@@ -201,7 +202,7 @@ fn nothing_at(pc: u64) -> Failure {
     Failure::new(format!("--lookup {pc:#x}: no unit has code there"))
 }
 
-/// Writes what is asked for, and returns what was malformed.
+/// Writes the selected parts, and returns the errors about malformed DWARF.
 fn write(
     arguments: &DumpArguments,
     dump: &Dump<'_>,
@@ -217,7 +218,7 @@ fn write(
     Ok(written.err().map(|error| Malformed::from(&error)))
 }
 
-/// Returns the file that the dump is written to, if it is not standard output.
+/// Returns the file that the dump is written to. Returns None for standard output.
 fn output(arguments: &DumpArguments) -> Result<Option<Output>, Failure> {
     let to_file = |path: &&PathBuf| path.as_path() != Path::new(STANDARD_OUTPUT);
     let Some(path) = arguments.output.as_ref().filter(to_file) else {
@@ -230,7 +231,7 @@ fn output(arguments: &DumpArguments) -> Result<Option<Output>, Failure> {
     outputs.plan(path, Kind::Dump).map(Some)
 }
 
-/// Returns the parts that the arguments ask for; None if they ask for all.
+/// Returns the parts that the arguments select. Returns None for all parts.
 fn parts(arguments: &DumpArguments, selection: &Selection<'_>) -> Option<Vec<Part>> {
     let chosen = arguments.parts.chosen.iter();
     let mut parts: Vec<Part> = chosen.map(|(part, _)| *part).collect();
@@ -244,7 +245,7 @@ fn parts(arguments: &DumpArguments, selection: &Selection<'_>) -> Option<Vec<Par
     Some(parts)
 }
 
-/// Returns how much of entries is printed.
+/// Returns how much of each entry is printed.
 fn view(arguments: &DumpArguments) -> View {
     let has_offset = |(_, offset): &(Part, Option<u64>)| offset.is_some();
     let is_named = !arguments.name.is_empty() || !arguments.find.is_empty();
@@ -262,7 +263,7 @@ fn view(arguments: &DumpArguments) -> View {
         show_form: arguments.show_form,
         child_depth: arguments.recurse_depth.unwrap_or(deepest),
         parent_depth: match (arguments.parent_recurse_depth, arguments.show_parents) {
-            // llvm-dwarfdump takes none for all.
+            // llvm-dwarfdump takes a depth of 0 for no limit.
             (Some(depth @ 1..), true) => depth,
             _ => highest,
         },
@@ -271,7 +272,7 @@ fn view(arguments: &DumpArguments) -> View {
     }
 }
 
-/// The names that entries are selected by.
+/// The patterns that select entries by name.
 enum Names {
     Exactly(Vec<String>, bool),
     Globs(GlobSet),
@@ -292,7 +293,7 @@ impl Names {
     }
 }
 
-/// The names that `--name` asks for, if it is there.
+/// Returns the patterns of `--name`, if it is given.
 fn names(arguments: &DumpArguments) -> Result<Option<Names>, Failure> {
     let ignore_case = arguments.ignore_case;
     if arguments.name.is_empty() {

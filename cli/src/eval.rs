@@ -1,4 +1,4 @@
-//! `hetdwarf eval`.
+//! Implements `hetdwarf eval`.
 
 mod batch;
 mod text;
@@ -51,12 +51,12 @@ pub(crate) fn run(
         Format::Text => text::print(&document, out)?,
     }
     let failed = document.lanes.iter().any(|lane| lane.error.is_some());
-    Ok(if failed { Exit::BadNews } else { Exit::Done })
+    Ok(if failed { Exit::Negative } else { Exit::Done })
 }
 
-/// What is asked, of a wave of this size.
+/// Returns the evaluation options for a wave of this size.
 ///
-/// * `focus`: the lanes without a choice.
+/// * `focus`: the lanes if `--lane` is not given.
 fn options(
     arguments: &EvalArguments,
     wave_size: WaveSize,
@@ -81,7 +81,7 @@ fn options(
     Ok(options)
 }
 
-/// Evaluates with a code object and a snapshot, as far as they are given.
+/// Evaluates with the code object and the snapshot, either of which may be missing.
 fn of_files(
     arguments: &EvalArguments,
     expression: &Source,
@@ -179,14 +179,14 @@ fn bytes_source(hex: &str) -> Result<Source, Failure> {
     }
 }
 
-/// Those of `--limit`; `--max-steps` is another way to set one.
+/// Returns the limits of `--limit`. `--max-steps` overrides the limit of steps.
 fn limits(arguments: &EvalArguments) -> Limits {
     let mut limits = arguments.which.limits.limits();
     limits.steps = arguments.max_steps.unwrap_or(limits.steps);
     limits
 }
 
-/// What is not an option of the evaluation itself.
+/// The settings that are not options of the evaluation itself.
 struct Settings {
     address_size: u8,
     limits: Limits,
@@ -230,7 +230,7 @@ fn context<'c, 'a>(
 
 /// A program, and a stopped wave that runs it, if there is one.
 struct Place<'s, 'p, 'a> {
-    /// What messages name.
+    /// The path that messages name.
     path: &'s Path,
     program: &'p Program<'a>,
     stop: Option<&'s Stop<'p, 'a>>,

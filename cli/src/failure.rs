@@ -1,4 +1,4 @@
-//! How a command ends.
+//! Defines the exit statuses and failures of commands.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,14 +12,14 @@ use hetdwarf::untrusted::{Escaper, Untrusted};
 pub(crate) enum Exit {
     /// 0: done.
     Done,
-    /// 1: the answer is bad news.
-    BadNews,
-    /// 2: what could be read was answered, and what could not was said.
+    /// 1: the command ran, and the result is negative.
+    Negative,
+    /// 2: the readable part was processed, and a message names the rest.
     Incomplete,
 }
 
 impl Exit {
-    /// This status, or [`Incomplete`](Exit::Incomplete) if a limit was reached.
+    /// Returns this status, or [`Incomplete`](Exit::Incomplete) if a limit was reached.
     pub(crate) fn unless_limited(self, completeness: &Completeness) -> Exit {
         if completeness.complete {
             self
@@ -31,13 +31,13 @@ impl Exit {
     pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Done => 0,
-            Exit::BadNews => 1,
+            Exit::Negative => 1,
             Exit::Incomplete => 2,
         }
     }
 }
 
-/// Says in text that a limit was reached, if one was.
+/// Prints a line if a limit was reached.
 pub(crate) fn print_limit(completeness: &Completeness, out: &mut dyn Write) -> std::io::Result<()> {
     if completeness.complete {
         return Ok(());
@@ -45,12 +45,12 @@ pub(crate) fn print_limit(completeness: &Completeness, out: &mut dyn Write) -> s
     writeln!(out, "{completeness}")
 }
 
-/// Why a command could not run: exit status 2.
+/// The reason why a command could not run: exit status 2.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The message, with the file it is about.
     Message(String),
-    /// Nobody reads the output any more.
+    /// The reader of the output has closed its pipe.
     ClosedPipe,
 }
 
@@ -59,18 +59,18 @@ impl Failure {
         Failure::Message(message.into())
     }
 
-    /// Something is wrong with a file.
+    /// Returns a failure about a file.
     pub(crate) fn in_file(path: &Path, error: impl core::fmt::Display) -> Failure {
         Failure::Message(format!("{}: {error}", Untrusted::from(path)))
     }
 
-    /// Something is wrong with what an option says.
+    /// Returns a failure about the value of an option.
     pub(crate) fn in_option(option: &str, text: &str, error: impl core::fmt::Display) -> Failure {
         let error = Untrusted::from(error.to_string());
         Failure::Message(format!("{option} {}: {error}", Untrusted::from(text)))
     }
 
-    /// Says something that is no reason to stop.
+    /// Prints a warning about a file.
     pub(crate) fn warn(err: &mut dyn Write, path: &Path, message: &str) {
         let _ = writeln!(
             err,
@@ -92,7 +92,7 @@ impl Failure {
     }
 }
 
-/// Says what is wrong with the debugging information, but does not keep values from being read.
+/// Prints warnings about the debugging information that do not prevent values from being read.
 pub(crate) fn print_warnings(
     warnings: &[Untrusted<'static>],
     err: &mut dyn Write,
@@ -103,14 +103,14 @@ pub(crate) fn print_warnings(
         .try_for_each(|text| writeln!(err, "{style}warning{style:#}: {text}"))
 }
 
-/// Returns a message, whose lines are its own, without what could be obeyed.
+/// Returns a message with its own line ends kept and all other control characters escaped.
 pub(crate) fn escaped(message: &str) -> String {
     let mut escaped = String::with_capacity(message.len());
     for (number, line) in message.split('\n').enumerate() {
         if number > 0 {
             escaped.push('\n');
         }
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = Escaper::new().write(line, &mut escaped);
     }
     escaped

@@ -1,20 +1,20 @@
-//! The files in folders that a user names.
+//! Lists the files in folders that a user names.
 
 use std::path::{Path, PathBuf};
 
 use hetdwarf::untrusted::Untrusted;
 
-/// How many files of the folders are looked at.
+/// The most files that are listed.
 const MOST_FILES: usize = 100_000;
-/// How deep folders are looked at.
+/// The deepest level of nested folders that is searched.
 const MOST_DEPTH: usize = 32;
 
-/// What is in a folder.
+/// The contents of a folder.
 #[derive(Default)]
 pub(crate) struct Below {
     /// All files, sorted.
     pub(crate) files: Vec<PathBuf>,
-    /// How many entries could not be looked at, and why the first could not.
+    /// The number of unreadable entries, and the reason for the first.
     pub(crate) skipped: u64,
     pub(crate) first: Option<String>,
 }
@@ -27,7 +27,7 @@ impl Below {
     }
 }
 
-/// Returns all files in a folder and those within it; links to folders are not followed.
+/// Returns all files in a folder and its subfolders. Links to folders are not followed.
 pub(crate) fn files_below(folder: &Path) -> Below {
     let mut below = Below::default();
     let mut folders = vec![(folder.to_owned(), 0_usize)];

@@ -1,4 +1,4 @@
-//! `hetdwarf import`: snapshots out of the text of ROCm's debug agent.
+//! Implements `hetdwarf import`: converts the debug agent's log into snapshots.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,7 +21,7 @@ use hetdwarf::report::{Hex, write_json_pretty};
 use hetdwarf::untrusted::Untrusted;
 use hetdwarf::wave::{Dispatch, Snapshot, Wave};
 
-/// More than any GPU holds.
+/// More waves than any GPU holds.
 const MOST_WAVES: usize = 100_000;
 
 /// `hetdwarf-import/1`.
@@ -61,13 +61,13 @@ struct ImportedWave {
     left_out: u64,
 }
 
-/// A code object that was given.
+/// A code object that the user gives.
 pub(crate) struct Given {
     pub(crate) path: PathBuf,
     pub(crate) data: Vec<u8>,
-    /// Where it is loaded, if the user says it.
+    /// Its load address, if the user gives one.
     load_address: Option<LoadAddress>,
-    /// Its index in the file, if that has several.
+    /// Its index in the file, if the file has several.
     index: Option<usize>,
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn run(
         .iter()
         .map(|given| Ok((given, CodeObject::parse_with(&given.data, &limits)?)))
         .collect::<hetdwarf::Result<_>>()?;
-    // Nothing is written before all is known to be writable.
+    // All output paths are checked before anything is written.
     let mut files = Vec::new();
     let mut names: BTreeMap<u64, u64> = BTreeMap::new();
     let mut problems = Vec::new();
@@ -113,14 +113,14 @@ pub(crate) fn run(
         *count += 1;
         let name = match *count {
             1 => format!("wave-{}.json", wave.number),
-            // Another wave of the same number, of another program or at another time.
+            // Another wave has the same number, in another program or at another time.
             count => format!("wave-{}-{count}.json", wave.number),
         };
         let path = arguments.output.join(name);
         document.snapshot = Untrusted::from(&*path).into_owned();
         files.push((path, text, document));
     }
-    // One of which nothing can be written is no reason to lose the others.
+    // If no snapshot can be written, the first problem is the error. Otherwise the other snapshots are kept.
     if files.is_empty() && !problems.is_empty() {
         return Err(problems.swap_remove(0));
     }
@@ -155,11 +155,11 @@ pub(crate) fn run(
     }
     Ok(match problems.is_empty() {
         true => Exit::Done,
-        false => Exit::BadNews,
+        false => Exit::Negative,
     })
 }
 
-/// What all logs have.
+/// The waves of all logs.
 pub(crate) struct Gathered {
     pub(crate) waves: Vec<LoggedWave>,
     pub(crate) events: Vec<RuntimeEvent>,
@@ -168,7 +168,7 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// Waves that are in no log.
+    /// Collects waves that come from no log.
     pub(crate) fn of(waves: Vec<LoggedWave>) -> Gathered {
         Gathered {
             waves,
@@ -180,7 +180,7 @@ impl Gathered {
 }
 
 impl Chosen {
-    /// Returns a wave that is a snapshot.
+    /// Returns the registers of a snapshot, with the code object that its wave is in.
     pub(crate) fn of(snapshot: Snapshot, given: &[(&Given, CodeObject<'_>)]) -> Chosen {
         let pc = snapshot.pc().0;
         let is_in =
@@ -195,12 +195,12 @@ impl Chosen {
     }
 }
 
-/// Reads the logs; a wave that stands there twice counts once.
+/// Reads the logs. A wave that a log prints twice counts once.
 pub(crate) fn gather(logs: &[PathBuf]) -> Result<Gathered, Failure> {
     let mut waves: Vec<LoggedWave> = Vec::new();
     let (mut skipped_lines, mut repeated) = (0_u64, 0_u64);
     let mut events = Vec::new();
-    // Where waves are, by their hashes.
+    // The positions of known waves by hash.
     let mut known: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for path in logs {
         let contents = Contents::open(path, Input::Log);
@@ -231,10 +231,10 @@ pub(crate) fn gather(logs: &[PathBuf]) -> Result<Gathered, Failure> {
     })
 }
 
-/// Reads the code objects of the files that are given.
+/// Reads the code objects of the given files.
 ///
 /// # Errors
-/// If a file cannot be read, or has none.
+/// If a file cannot be read, or has no code object.
 pub(crate) fn given(paths: &[PathBuf], limits: &Limits) -> Result<Vec<Given>, Failure> {
     let mut found = Vec::new();
     for path in paths {
@@ -250,7 +250,7 @@ pub(crate) fn given(paths: &[PathBuf], limits: &Limits) -> Result<Vec<Given>, Fa
     Ok(found)
 }
 
-/// Reads the code objects of files that were found in a folder. Those that have none are left out.
+/// Reads the code objects of files found in a folder. Files without code objects are left out.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -264,7 +264,7 @@ pub(crate) fn given_in_folder(paths: &[PathBuf], limits: &Limits) -> Result<Vec<
     Ok(found)
 }
 
-/// The code objects of a file, if it has some.
+/// The code objects of a file, if it has any.
 enum Inside {
     Objects(Vec<Given>),
     /// No code object, with the reason.
@@ -301,7 +301,7 @@ fn objects_in(
     Ok(Inside::Objects(found))
 }
 
-/// The name that the agent gives to the file of a code object that it saves.
+/// Returns the name under which the agent saves a code object.
 fn saved_name(uri: &str) -> String {
     uri.chars()
         .map(|c| {
@@ -314,7 +314,7 @@ fn saved_name(uri: &str) -> String {
         .collect()
 }
 
-/// Where an object has to be loaded, by what the log says.
+/// Returns the load address of a code object, from the address range or the kernel entry in the log.
 fn load_address(object: &CodeObject<'_>, wave: &LoggedWave) -> Option<LoadAddress> {
     const PAGE: u64 = 4096;
     let by_range = |logged: &LoggedObject| {
@@ -328,7 +328,7 @@ fn load_address(object: &CodeObject<'_>, wave: &LoggedWave) -> Option<LoadAddres
         let kernels = object.kernels().ok()?;
         let entries = kernels.iter().filter_map(|kernel| kernel.entry());
         let loads = entries.filter_map(|at| entry.checked_sub(at));
-        // A code object is loaded at whole pages.
+        // Code objects are loaded at page boundaries.
         let mut loads = loads
             .filter(|load| load.is_multiple_of(PAGE))
             .map(LoadAddress);
@@ -344,17 +344,17 @@ fn contains(object: &CodeObject<'_>, load_address: LoadAddress, pc: u64) -> bool
         .is_some_and(|CodeAddress(at)| object.load_segments().any(|segment| segment.contains(&at)))
 }
 
-/// The registers of a wave of a log.
+/// The registers of a wave in a log.
 pub(crate) struct Chosen {
     pub(crate) snapshot: Snapshot,
-    /// Which of the code objects that were given it is in.
+    /// The index of the given code object that the wave is in.
     pub(crate) object: Option<usize>,
-    /// Its workgroup and number in it, if trap temporaries have them.
+    /// The workgroup and the wave's number in it, if trap temporaries have them.
     pub(crate) place: Option<([u32; 3], u32)>,
     left_out: u64,
 }
 
-/// Returns the file of a snapshot, and what is said of it.
+/// Returns the text of a snapshot file and its row of the document.
 fn snapshot(
     wave: &LoggedWave,
     given: &[(&Given, CodeObject<'_>)],
@@ -377,7 +377,7 @@ fn snapshot(
     Ok((chosen.snapshot.to_json(), document))
 }
 
-/// Chooses the code object of a wave, and makes its snapshot.
+/// Chooses the code object of a wave and makes its snapshot.
 pub(crate) fn choose(
     wave: &LoggedWave,
     given: &[(&Given, CodeObject<'_>)],
@@ -403,7 +403,7 @@ pub(crate) fn choose(
     };
     let by_name = fitting().find(|(_, (given, _))| is_saved(given));
     let mut others = fitting();
-    // Of several that could be meant, none is.
+    // An ambiguous match selects no code object.
     let chosen = by_name.or_else(|| others.next().filter(|_| others.next().is_none()));
     let (index, chosen) = chosen.unzip();
     let load = chosen.and_then(|(given, object)| load_at(given, object, wave));
@@ -445,7 +445,7 @@ pub(crate) fn choose(
         dispatch.grid_size = grid;
         dispatch.wave_in_group = wave_in_group;
         dispatch.kernarg_address = wave.kernarg_address;
-        // What does not fit is not that dispatch.
+        // A dispatch packet that does not fit the wave belongs to another dispatch.
         snapshot.dispatch = Some(dispatch).filter(|one| one.lanes(size).is_some());
     }
     Ok(Chosen {
@@ -456,7 +456,7 @@ pub(crate) fn choose(
     })
 }
 
-/// Where an object has to be loaded: as the user says, or by what the log says.
+/// Returns the load address of a code object: from the user, or else from the log.
 fn load_at(given: &Given, object: &CodeObject<'_>, wave: &LoggedWave) -> Option<LoadAddress> {
     match given.load_address {
         Some(load) => Some(load).filter(|load| contains(object, *load, wave.pc)),

@@ -1,4 +1,4 @@
-//! `hetdwarf info`.
+//! Implements `hetdwarf info`.
 
 mod kernel;
 
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
         let found = data.package_paths().map(Path::to_path_buf);
         document.packages = Some(PackagesDocument::new(reference, found));
     }
-    // Of several, and none asked for, the list alone is printed.
+    // If there are several and none is selected, only the list is printed.
     let is_open = matches!(selector, Selector::Only) && objects.len() > 1;
     if !is_open {
         let chosen = select(&objects, &selector).map_err(place)?;
@@ -184,7 +184,7 @@ fn print_shaders(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Fai
     Ok(())
 }
 
-/// What the compiler tells the linker of functions.
+/// Prints the resource usage of functions that the compiler passes to the linker.
 fn print_function_infos(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
     let info = &object.info;
     if let Some(error) = &info.function_infos_error {
@@ -294,7 +294,7 @@ fn print_debug_info(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), 
     Ok(())
 }
 
-/// Returns the units, those that look alike together.
+/// Prints the units, grouped by kind.
 fn print_units(units: &[UnitDocument], out: &mut dyn Write) -> Result<(), Failure> {
     let mut kinds: BTreeMap<_, Vec<&UnitDocument>> = BTreeMap::new();
     for unit in units {
@@ -330,7 +330,7 @@ fn print_units(units: &[UnitDocument], out: &mut dyn Write) -> Result<(), Failur
             let name = path.raw().rsplit('/').next()?;
             Some(Untrusted::from(name).to_string())
         };
-        /// How many names of files are worth a line.
+        /// The most file names that are listed in a line.
         const NAMES: usize = 6;
         let names: Vec<String> = alike.iter().filter_map(|unit| name(unit)).collect();
         let shown = names

@@ -1,4 +1,4 @@
-//! Opening files.
+//! Opens the files of commands.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -23,12 +23,12 @@ use super::contents::{Contents, Input, standard_input};
 use super::failure::Failure;
 use super::packages::ObjectFile;
 
-/// Reads a code object, what contains one, or a core.
+/// Reads a code object, a file that contains some, or a core.
 pub(crate) fn read_file(path: &Path) -> Result<Contents, Failure> {
     Contents::open(path, Input::Object).map_err(|error| Failure::in_file(path, error))
 }
 
-/// Whether files that were answered from are as long as they were.
+/// Fails if a file has become shorter since it was opened.
 pub(crate) fn check_lengths<'a>(
     files: impl IntoIterator<Item = (&'a Path, &'a Contents)>,
 ) -> Result<(), Failure> {
@@ -43,7 +43,7 @@ pub(crate) const STANDARD_INPUT: &str = "-";
 /// The path that names standard output.
 pub(crate) const STANDARD_OUTPUT: &str = "-";
 
-/// Reads the snapshot that `--wave` names, which may be standard input, and checks that there can be such a wave.
+/// Reads the snapshot that `--wave` names, which may be standard input, and checks that such a wave can exist.
 pub(crate) fn read_wave(path: &Path) -> Result<Snapshot, Failure> {
     if path != Path::new(STANDARD_INPUT) {
         return read_wave_file(path, Input::Wave);
@@ -62,7 +62,7 @@ pub(crate) fn input_name(path: &Path) -> &Path {
     }
 }
 
-/// Reads a snapshot from a file, and checks that there can be such a wave.
+/// Reads a snapshot from a file, and checks that such a wave can exist.
 pub(crate) fn read_wave_file(path: &Path, input: Input) -> Result<Snapshot, Failure> {
     let bytes = Contents::open(path, input).map_err(|error| Failure::in_file(path, error))?;
     parse_wave(path, &bytes)
@@ -85,8 +85,7 @@ pub(crate) fn read_wave_of(
     Ok(wave)
 }
 
-/// Checks whether a wave can run `program`. One of another size cannot, and is an error; of one on another
-/// processor `err` is told.
+/// Checks that a wave can run `program`. A different wave size is an error; a different processor is a warning on `err`.
 pub(crate) fn check_wave(
     program: &Program<'_>,
     path: &Path,
@@ -133,7 +132,7 @@ pub(crate) fn check_wave(
     Ok(())
 }
 
-/// Returns the target of a wave. A name that begins like those of processors may be that of a newer one.
+/// Returns the target of a wave. An unknown name with a processor's prefix may be a newer processor, and is accepted.
 fn target_of(path: &Path, wave: &Snapshot) -> Result<TargetId, Failure> {
     let is_name = |text: &str| {
         let digits = text.rsplit("--").next().unwrap_or(text).strip_prefix("gfx");
@@ -142,7 +141,7 @@ fn target_of(path: &Path, wave: &Snapshot) -> Result<TargetId, Failure> {
     let name = wave.target.split([':', '+']).next().unwrap_or_default();
     match wave.target.parse() {
         Ok(target) => Ok(target),
-        // Of one that is known, it is a feature that is wrong.
+        // The processor is known, so one of the features is wrong.
         Err(_) if is_name(name) && name.parse::<TargetId>().is_err() => {
             Ok(TargetId::new(Processor::UNKNOWN))
         }
@@ -150,7 +149,7 @@ fn target_of(path: &Path, wave: &Snapshot) -> Result<TargetId, Failure> {
     }
 }
 
-/// A processor has waves of one size, or of two.
+/// Checks the wave size: a processor supports one size, or two.
 fn check_size(path: &Path, wave: &Snapshot, processor: &Processor) -> Result<(), Failure> {
     let size = wave.wave_size();
     if processor.supports_wave_size(size) {
@@ -167,14 +166,14 @@ fn check_size(path: &Path, wave: &Snapshot, processor: &Processor) -> Result<(),
 /// A `.dwo` file: its path and its bytes.
 pub(crate) type DwoFile<'p> = (Cow<'p, Path>, Contents);
 
-/// Returns the `.dwo` file that `--dwo` names, if it does.
+/// Reads the `.dwo` file that `--dwo` names, if it is given.
 pub(crate) fn read_dwo(which: &ObjectArguments) -> Result<Option<DwoFile<'_>>, Failure> {
     let path = which.dwo.as_deref();
     path.map(|path| Ok((path.into(), read_file(path)?)))
         .transpose()
 }
 
-/// Opens an object of any machine.
+/// Parses an object file of any machine.
 pub(crate) fn parse_any_machine<'d>(
     data: &'d [u8],
     layout: Layout,
@@ -187,9 +186,9 @@ pub(crate) fn parse_any_machine<'d>(
     )
 }
 
-/// What is in it. What is wrong with it is said of it, not of the code object.
+/// Parses a `.dwo` file. Errors name this file, not the code object.
 ///
-/// * `open`: opens those of the machines that are meant.
+/// * `open`: the function that parses objects of the accepted machines.
 pub(crate) fn parse_dwo<'d>(
     dwo: &'d Option<DwoFile<'_>>,
     limits: &Limits,
@@ -201,8 +200,7 @@ pub(crate) fn parse_dwo<'d>(
     dwo.as_ref().map(parse).transpose()
 }
 
-/// Loads the program that the arguments choose and calls `then` with it; it lives no longer, since it borrows
-/// from the files.
+/// Loads the program that the arguments choose and calls `then` with it. The program borrows from the files, so it cannot be returned.
 pub(crate) fn with_program<T>(
     path: &Path,
     which: &ObjectArguments,
@@ -227,8 +225,8 @@ pub(crate) fn with_program<T>(
     Ok(answer)
 }
 
-/// Returns the frame that `--frame` names; without it, the innermost call frame with all that is inlined in it. If there is none, the
-/// error says where the call stack ends and why.
+/// Returns the frame that `--frame` names. Without it, returns the innermost call frame, including the functions inlined into it. If there
+/// is no such frame, the error says where the call stack ends and why.
 pub(crate) fn chosen_frame<'s, 'p, 'a>(
     stop: &'s Stop<'p, 'a>,
     number: Option<usize>,
@@ -239,7 +237,7 @@ pub(crate) fn chosen_frame<'s, 'p, 'a>(
     }
 }
 
-/// Returns the frame with a number; if there is none, the error says where the call stack ends and why.
+/// Returns the frame with this number. If there is none, the error says where the call stack ends and why.
 pub(crate) fn frame_at<'s, 'p, 'a>(
     stop: &'s Stop<'p, 'a>,
     level: usize,
@@ -256,7 +254,7 @@ pub(crate) fn frame_at<'s, 'p, 'a>(
     })
 }
 
-/// Returns the code object of a file, or of packages that it names, that the arguments choose.
+/// Returns the code object that the arguments choose from a file or from the packages that it names.
 pub(crate) fn choose<'d>(
     path: &Path,
     file: &'d ObjectFile,
@@ -267,7 +265,7 @@ pub(crate) fn choose<'d>(
     chosen(path, found, &selector)
 }
 
-/// Chooses as [`choose`] does; a file without a code object that is for another machine is chosen itself.
+/// Chooses as [`choose`] does. A file for another machine that contains no code object is returned itself.
 pub(crate) fn choose_of_any_machine<'d>(
     path: &Path,
     file: &'d ObjectFile,
@@ -278,7 +276,7 @@ pub(crate) fn choose_of_any_machine<'d>(
     chosen(path, found, &selector)
 }
 
-/// Returns how the arguments choose among several code objects.
+/// Returns the selector for one of several code objects.
 pub(crate) fn selector(target: Option<&str>, index: Option<usize>) -> Selector {
     match (target, index) {
         (Some(target), _) => Selector::Target(target.to_owned()),
@@ -312,7 +310,7 @@ pub(crate) fn dialect(name: DialectName) -> Dialect {
 }
 
 impl StrictArguments {
-    /// Returns how waves are read; where the code object is loaded is not known.
+    /// Returns the options for reading a wave. They include no load address.
     pub(crate) fn options(self) -> StopOptions {
         let reading = match self.strict {
             true => Reading::Strict,
@@ -323,7 +321,7 @@ impl StrictArguments {
 }
 
 impl RecoveryArguments {
-    /// As [`StrictArguments::options`].
+    /// Returns the options for reading a wave. See [`StrictArguments::options`].
     pub(crate) fn options(self) -> StopOptions {
         StopOptions::default().only_dwarf(self.only_dwarf)
     }

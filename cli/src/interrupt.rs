@@ -1,7 +1,7 @@
-//! Signals that end the command: what it was writing is removed first.
+//! Handles the signals that end the command, and removes unfinished output files first.
 //!
-//! A limit on the size of files (`SIGXFSZ`) ends nothing: it is an error of the file that is written. `SIGBUS` is an error of a file
-//! that is read: one so large that it is mapped, which another process has cut.
+//! A limit on the size of files (`SIGXFSZ`) does not end the command: it is an error for the file that is being written. `SIGBUS` is an
+//! error for a mapped input file that another process has truncated.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -13,8 +13,8 @@ use signal_hook::iterator::Signals;
 
 use super::save::abandon;
 
-/// Handles signals from now on, until the process ends. Its status is then 128 and the number of the signal, as shells have it:
-/// 130 for `SIGINT`.
+/// Handles signals from now on, until the process ends. A signal then ends it with status 128 plus the signal number, as shells do: 130 for
+/// `SIGINT`.
 ///
 /// # Errors
 /// If the system refuses.
@@ -23,7 +23,7 @@ pub fn handle_signals() -> io::Result<()> {
     let ignored = ignored(&status);
     end_if_a_mapped_file_is_cut()?;
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
-    // What was started to go on regardless, by `nohup` for example, does.
+    // Signals that are already ignored, for example by `nohup`, stay ignored.
     let handled = [SIGHUP, SIGINT, SIGTERM].into_iter();
     let handled = handled.filter(|signal| ignored >> signal.saturating_sub(1) & 1 == 0);
     let mut signals = Signals::new(handled)?;
@@ -39,15 +39,14 @@ pub fn handle_signals() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the process with a message and status 2 where the bytes of a mapped file are gone. Without that the system ends it, and the
-/// status is that of a crash.
+/// Ends the process with a message and status 2 if the bytes of a mapped file are gone. Otherwise the system would end it like a crash.
 #[expect(unsafe_code, reason = "a handler; see the comment within")]
 fn end_if_a_mapped_file_is_cut() -> io::Result<()> {
     const MESSAGE: &[u8] =
         b"error: a file became shorter, or could not be read any more, while it was mapped\n";
     let out = io::stderr().as_fd().try_clone_to_owned()?;
     let end = move || {
-        // Nobody is left to be told if it fails.
+        // An error cannot be reported any more.
         let _ = rustix::io::write(&out, MESSAGE);
         signal_hook::low_level::exit(2);
     };
@@ -56,7 +55,7 @@ fn end_if_a_mapped_file_is_cut() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the signals that are ignored, a bit for each from 1 on, by what Linux says of a process.
+/// Returns the ignored signals from `/proc/self/status`, as a mask with signal 1 in bit 0.
 fn ignored(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())

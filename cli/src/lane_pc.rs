@@ -1,4 +1,4 @@
-//! `hetdwarf lane-pc`.
+//! Implements `hetdwarf lane-pc`.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -35,7 +35,7 @@ pub(crate) fn run(
         svg: plan(&arguments.svg, Kind::Svg)?,
         html: plan(&arguments.html, Kind::Html)?,
     };
-    // Both write warnings: those of the wave come before what is said of the picture.
+    // Warnings about the wave come before notes about the picture.
     let (exit, notes) = with_chosen(&chosen, err, |stop, file| {
         show(arguments, &pictures, stop, file, width, out)
     })?;
@@ -49,13 +49,13 @@ pub(crate) fn run(
     Ok(exit)
 }
 
-/// The files that the lanes are drawn into.
+/// The output files of the pictures.
 struct Pictures {
     svg: Option<Output>,
     html: Option<Output>,
 }
 
-/// Also returns what has to be said about the picture.
+/// Prints the lanes and writes the pictures. Also returns notes about the pictures.
 fn show(
     arguments: &LanePcArguments,
     pictures: &Pictures,
@@ -96,7 +96,7 @@ fn show(
     Ok((Exit::Done.unless_limited(&document.completeness), notes))
 }
 
-/// Returns a picture: a row for each source line that has lanes, a cell for each lane.
+/// Prints a chart: a row for each source line that has lanes, and a cell for each lane.
 fn print(document: &LanePcDocument, width: usize, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(
         out,

@@ -1,4 +1,4 @@
-//! Where lanes are that are not active, as lines of text.
+//! Prints where inactive lanes are, as lines of text.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -14,7 +14,7 @@ use super::lanes::ranges;
 use super::or_unknown;
 use super::wrap::filled;
 
-/// Says where the lanes are that are not active in a frame: waiting in it, or not in it.
+/// Prints where the inactive lanes of a frame are: waiting in it, or not in it.
 pub(crate) fn print_where(
     frame: &StopFrame<'_, '_, '_>,
     width: usize,
@@ -27,7 +27,7 @@ pub(crate) fn print_where(
     {
         return Ok(());
     }
-    // Without a place they are only said not to be active.
+    // Without positions, nothing is printed: callers already show the lanes as inactive.
     let places = LanePcDocument::new(frame).ok();
     match places.filter(|found| found.known) {
         Some(found) => print_inactive(&found, width, out),
@@ -35,7 +35,7 @@ pub(crate) fn print_where(
     }
 }
 
-/// Where lanes are that are not active, a line for each place.
+/// Prints the positions of inactive lanes, a line for each position.
 pub(crate) fn print_inactive(
     document: &LanePcDocument,
     width: usize,
@@ -66,7 +66,7 @@ pub(crate) fn print_inactive(
     print_others(document, width, out)
 }
 
-/// Lanes that are in no row, by what is known of them.
+/// Prints the lanes that have no row, grouped by what is known about them.
 pub(super) fn print_others(
     document: &LanePcDocument,
     width: usize,
@@ -111,7 +111,7 @@ pub(super) fn print_others(
     Ok(())
 }
 
-/// Returns short names of the files that a document names.
+/// Returns short names of the files in a document.
 pub(super) fn file_names(document: &LanePcDocument) -> FileNames<'_> {
     let lanes = document.lanes.iter();
     let files = lanes.flat_map(|lane| {

@@ -1,5 +1,5 @@
-//! Values lane by lane, as text: tables with a column for each lane, as many as the width takes, and below them
-//! what is missing and why.
+//! Formats values of lanes as text: tables with a column for each lane, wrapped to the width, and below them the missing values with
+//! reasons.
 
 use core::ops::Range;
 use std::io::Write;
@@ -17,13 +17,13 @@ use hetdwarf::untrusted::Untrusted;
 /// The widest value that is shown in a table.
 const WIDEST: usize = 24;
 
-/// What is said of a value in a lane.
+/// The text for a value in a lane.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown<'d> {
     Value {
         value: &'d str,
         marks: &'d [Mark],
-        /// What it is, if the debugging information does not give it here.
+        /// The origin of a value that the debugging information does not give here.
         recovered: Option<&'d RecoveredDocument>,
     },
     Missing {
@@ -61,7 +61,7 @@ impl<'d> Shown<'d> {
         }
     }
 
-    /// Returns what a value is that the debugging information does not give here: ` (as of line 12)`. Empty for others.
+    /// Returns the origin of a recovered value: ` (as of line 12)`. Empty for other values.
     pub(crate) fn when(self) -> String {
         match self {
             Shown::Value {
@@ -72,7 +72,7 @@ impl<'d> Shown<'d> {
         }
     }
 
-    /// In a table, where missing values are explained below.
+    /// Returns the text for a table cell. Missing values are explained below the table.
     fn short(self) -> &'d str {
         match self {
             Shown::Value { value, .. } => value,
@@ -92,18 +92,18 @@ impl<'d> Shown<'d> {
     }
 }
 
-/// Something that has a value in each lane.
+/// A row: a variable or expression with a value in each lane.
 pub(crate) struct Row<'d> {
-    /// What it is called.
+    /// The name.
     pub(crate) label: String,
-    /// The same with its name in bold.
+    /// The label with its name in bold.
     pub(crate) styled: String,
-    /// The lanes that execute.
+    /// The active lanes.
     pub(crate) lanes: Vec<&'d LaneDocument>,
 }
 
 impl<'d> Row<'d> {
-    /// * `lanes`: also those that do not execute.
+    /// * `lanes`: all lanes, including inactive ones.
     pub(crate) fn new(label: String, styled: String, lanes: &'d [LaneDocument]) -> Row<'d> {
         let lanes = lanes.iter();
         Row {
@@ -113,12 +113,12 @@ impl<'d> Row<'d> {
         }
     }
 
-    /// Returns the lanes of which the same is said, in the order of their first.
+    /// Returns the lanes grouped by equal text, ordered by the first lane of each group.
     pub(crate) fn groups(&self) -> Vec<(Shown<'d>, Vec<u8>)> {
         self.groups_by(Shown::of)
     }
 
-    /// Returns the lanes that have the same `key`, in the order of their first.
+    /// Returns the lanes grouped by equal `key`, ordered by the first lane of each group.
     pub(crate) fn groups_by<K: PartialEq>(
         &self,
         key: impl Fn(&'d LaneDocument) -> K,
@@ -134,21 +134,22 @@ impl<'d> Row<'d> {
         groups
     }
 
-    /// Returns true if its values are short enough for a table.
+    /// Returns true if the values are short enough for a table.
     pub(crate) fn is_narrow(&self) -> bool {
         let mut lanes = self.lanes.iter();
         lanes.all(|lane| Shown::of(lane).width() <= WIDEST)
     }
 }
 
-/// The row that names the work-items of the columns: what it is called, and a name for each.
+/// The row of work-items: its label, and a name for each column.
 pub(crate) struct Items {
     label: String,
     names: Vec<String>,
 }
 
 impl Items {
-    /// The names for some lanes. `None` if none has a work-item. Where all are next to each other in x, that is enough.
+    /// Returns the names of the work-items of some lanes. Returns None if no lane has a work-item. Consecutive work-items are named by x
+    /// alone.
     pub(crate) fn new(lanes: &[&LaneDocument]) -> Option<Items> {
         let items: Vec<_> = lanes.iter().map(|lane| lane.work_item).collect();
         let mut rows = items.iter().flatten().map(|[_, y, z]| (y, z));
@@ -170,7 +171,7 @@ impl Items {
     }
 }
 
-/// Prints rows that are about the same lanes, in as many tables as it takes.
+/// Prints rows about the same lanes, in as many tables as the width requires.
 pub(crate) fn print_table(
     rows: &[Row<'_>],
     items: Option<&Items>,
@@ -182,7 +183,7 @@ pub(crate) fn print_table(
     };
     let labels = rows.iter().map(|row| row.label.chars().count());
     let label_width = labels.chain(items.map(|items| items.label.len())).max();
-    // Every column is two spaces after the one before.
+    // Columns are separated by two spaces.
     let widths: Vec<usize> = (0..first.lanes.len())
         .map(|column| {
             let cells = rows.iter().filter_map(|row| row.lanes.get(column));
@@ -220,7 +221,7 @@ pub(crate) fn print_table(
     Ok(())
 }
 
-/// Returns the table of some columns.
+/// Returns the table of a range of columns.
 fn part(rows: &[Row<'_>], items: Option<&Items>, columns: Range<usize>) -> String {
     let cells = |title: Cell, row: &Row<'_>, cell: fn(&LaneDocument) -> Cell| {
         let lanes = row.lanes.get(columns.clone()).unwrap_or_default();
@@ -245,7 +246,7 @@ fn part(rows: &[Row<'_>], items: Option<&Items>, columns: Range<usize>) -> Strin
     )
 }
 
-/// Says which lanes do not execute, whatever is asked of them.
+/// Prints which lanes are inactive.
 pub(crate) fn print_inactive(lanes: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
     if !lanes.is_empty() {
         let lanes = numbered_with(lanes, ["is", "are"]);

@@ -1,4 +1,4 @@
-//! Lanes as text: those that `--lane` names, and those that a line is about.
+//! Reads and prints sets of lanes.
 
 use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::inspect::ValueStateKind;
@@ -6,7 +6,7 @@ use hetdwarf::report::LaneChoice;
 
 use super::failure::Failure;
 
-/// Returns the lanes that `--lane` names, ascending and each once. `None` if it is not given.
+/// Returns the lanes that `--lane` names, in ascending order and without duplicates. Returns None if it is not given.
 pub(crate) fn chosen_lanes(
     text: Option<&str>,
     wave_size: WaveSize,
@@ -14,10 +14,10 @@ pub(crate) fn chosen_lanes(
     text.map(|text| parse(text, wave_size)).transpose()
 }
 
-/// Returns what `--lane` means where lanes can wait elsewhere: those that it names are asked where they wait; without it, or with
-/// `all`, all are asked where the frame stands.
+/// Returns the [`LaneChoice`] for `--lane`, for commands that support waiting lanes. Lanes named by number are inspected where they wait.
+/// Without the option, or with `all`, all lanes are inspected at the pc of the frame.
 ///
-/// * `chosen`: what [`chosen_lanes`] made of it.
+/// * `chosen`: the result of [`chosen_lanes`].
 pub(crate) fn lane_choice<'c>(text: Option<&str>, chosen: Option<&'c [Lane]>) -> LaneChoice<'c> {
     match chosen {
         Some(lanes) if !text.is_some_and(is_all) => LaneChoice::These(lanes),
@@ -25,12 +25,12 @@ pub(crate) fn lane_choice<'c>(text: Option<&str>, chosen: Option<&'c [Lane]>) ->
     }
 }
 
-/// Returns true if `--lane` names the wave as a whole, and no lane of it.
+/// Returns true if the value of `--lane` is `all`.
 fn is_all(text: &str) -> bool {
     text.trim() == "all"
 }
 
-/// Reads `3`, `0-7, 12` or `all`.
+/// Parses `3`, `0-7, 12` or `all`.
 fn parse(text: &str, wave_size: WaveSize) -> Result<Vec<Lane>, Failure> {
     if is_all(text) {
         return Ok(wave_size.all_lanes().collect());
@@ -56,10 +56,10 @@ fn parse(text: &str, wave_size: WaveSize) -> Result<Vec<Lane>, Failure> {
     Ok(wave_size.all_lanes().filter(is_chosen).collect())
 }
 
-/// Returns a lane of the wave. `None` if it is none.
+/// Parses the number of a lane of the wave. Returns None if there is no such lane.
 fn lane(text: &str, wave_size: WaveSize) -> Option<Lane> {
     let text = text.trim();
-    // `parse` alone would also take a sign.
+    // `str::parse` alone would accept a sign.
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     let lane = text.parse().ok().filter(|_| plain).map(Lane)?;
     wave_size.all_lanes().find(|other| *other == lane)
@@ -77,15 +77,15 @@ fn wrong(text: &str, part: &str, wave_size: WaveSize) -> Failure {
     ))
 }
 
-/// A work-item by its place in the grid: `(3,0,0)`.
+/// Formats a work-item by its position in the grid: `(3,0,0)`.
 pub(crate) fn item_text([x, y, z]: [u32; 3]) -> String {
     format!("({x},{y},{z})")
 }
 
-/// Lanes, and the work-items of the first and the last of them; nothing if they have none.
+/// A run of lanes, with its first and last work-item, if known.
 pub(crate) type Run = (Vec<u8>, Option<([u32; 3], [u32; 3])>);
 
-/// Runs of lanes that follow each other and whose work-items do so in x, or that have none.
+/// Splits lanes into runs in which the lanes and their work-items' x are consecutive, or in which no lane has a work-item.
 pub(crate) fn item_runs(lanes: &[(u8, Option<[u32; 3]>)]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for &(lane, item) in lanes {
@@ -114,7 +114,7 @@ fn follows([x, y, z]: [u32; 3], next: [u32; 3]) -> bool {
     x.checked_add(1).is_some_and(|x| next == [x, y, z])
 }
 
-/// Which work-items lanes are, as `0-7 (0,0,0)-(7,0,0), 8 (0,1,0)`. `None` if none is one.
+/// Formats the work-items of lanes, as `0-7 (0,0,0)-(7,0,0), 8 (0,1,0)`. Returns None if no lane has one.
 pub(crate) fn work_items(lanes: &[(u8, Option<[u32; 3]>)]) -> Option<String> {
     let runs = item_runs(lanes);
     let texts = runs.iter().filter_map(|(lanes, items)| {
@@ -130,9 +130,9 @@ pub(crate) fn work_items(lanes: &[(u8, Option<[u32; 3]>)]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-/// Lanes in ascending order, as `0-3, 7, 9-15, 20-26 even`.
+/// Formats lanes in ascending order, as `0-3, 7, 9-15, 20-26 even`.
 pub(crate) fn ranges(lanes: &[u8]) -> String {
-    /// How many lanes with one between each are a range.
+    /// The fewest alternate lanes that form an `even` or `odd` range.
     const LEAST: usize = 4;
     let mut text = String::new();
     let mut rest = lanes;
@@ -164,20 +164,20 @@ pub(crate) fn ranges(lanes: &[u8]) -> String {
     text
 }
 
-/// `lane 3`, `lanes 0-2, 7`.
+/// Formats `lane 3` or `lanes 0-2, 7`.
 pub(crate) fn numbered(lanes: &[u8]) -> String {
     let plural = if lanes.len() == 1 { "" } else { "s" };
     format!("lane{plural} {}", ranges(lanes))
 }
 
-/// `lane 3 waits`, `lanes 0-2, 7 wait`: `verbs` are those of one and of several.
+/// Formats `lane 3 waits` or `lanes 0-2, 7 wait`: `verbs` are the singular and the plural.
 pub(crate) fn numbered_with(lanes: &[u8], verbs: [&str; 2]) -> String {
     let [one, several] = verbs;
     let verb = if lanes.len() == 1 { one } else { several };
     format!("{} {verb}", numbered(lanes))
 }
 
-/// Returns a state as it is said in the middle of a value too.
+/// Returns the text of a state, which also occurs inside values.
 pub(crate) fn state_text(state: ValueStateKind) -> &'static str {
     if state == ValueStateKind::OptimizedOut {
         "optimized out"
@@ -190,7 +190,7 @@ pub(crate) fn state_text(state: ValueStateKind) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Returns the lanes that a text names, or what is wrong with it.
+    /// Returns the lanes in a text, or the message about what is wrong with it.
     fn read(text: &str) -> Result<String, String> {
         let lanes = parse(text, WaveSize::Wave32).map_err(|failure| failure.to_string())?;
         let numbers: Vec<u8> = lanes.iter().map(|lane| lane.0).collect();
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(ranges(&[5]), "5");
         assert_eq!(ranges(&[0, 1, 2, 3, 7, 9, 10]), "0-3, 7, 9-10");
         assert_eq!(ranges(&(0..=63).collect::<Vec<_>>()), "0-63");
-        // Of four and more that have one between each, it is said that they have.
+        // Four or more alternate lanes form an even or odd range.
         assert_eq!(ranges(&[1, 3, 5, 7, 9, 10]), "1-9 odd, 10");
         assert_eq!(ranges(&[0, 2, 4, 7, 8]), "0, 2, 4, 7-8");
     }

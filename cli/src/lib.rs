@@ -1,4 +1,4 @@
-//! The command `hetdwarf`: arguments and printing. What it finds out, the layers below find out.
+//! The command `hetdwarf`: parses arguments and prints the results of the library crates.
 //!
 //! [`run`] is the whole command, so that it can be tested without a process.
 
@@ -66,13 +66,13 @@ pub use plain::Plain;
 pub use process::run_process;
 pub use verify::file_records;
 
-/// How many characters a line has where the output is no terminal.
+/// The number of characters in a line if the output is not a terminal.
 pub const DEFAULT_WIDTH: usize = 100;
 
-/// Runs the command with `arguments`, the first of which is its name; gives the exit status.
+/// Runs the command with `arguments`, the first of which is its name, and returns the exit status.
 ///
-/// What is printed may contain escape codes for colours; whoever passes `out` and `err` removes them where
-/// they are not wanted, with [`Plain`] for example. Lines are [`DEFAULT_WIDTH`] wide.
+/// The output may contain escape codes for colours. Wrap `out` and `err` in [`Plain`] to remove them. Lines are [`DEFAULT_WIDTH`]
+/// characters wide.
 pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,
@@ -81,14 +81,14 @@ pub fn run(
     run_with_width(arguments, DEFAULT_WIDTH, out, err)
 }
 
-/// As [`run`], with tables that fit into lines of `width` characters.
+/// Runs the command like [`run`], with lines and tables of `width` characters.
 pub fn run_with_width(
     arguments: impl IntoIterator<Item = OsString>,
     width: usize,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> u8 {
-    // Sentences are hard to read in lines longer than that.
+    // Longer lines of prose are hard to read.
     let command = Cli::command().term_width(width.min(DEFAULT_WIDTH));
     let parsed = command
         .try_get_matches_from(arguments)
@@ -97,9 +97,9 @@ pub fn run_with_width(
         Ok(cli) => cli,
         Err(error) => {
             let text = error.render();
-            // Help and version are no errors, and go to standard output.
+            // Help and version are not errors, and go to standard output.
             if error.use_stderr() {
-                // It repeats arguments, which can be names of files.
+                // The message repeats arguments, which can be untrusted names of files.
                 let plain = text.to_string();
                 let escaped = failure::escaped(&plain);
                 let _ = match escaped == plain {
@@ -115,7 +115,7 @@ pub fn run_with_width(
             };
         }
     };
-    // Whether anybody reads what goes wrong changes nothing.
+    // A closed standard error does not change the result.
     let err = &mut UntilClosed::new(err);
     match dispatch(cli.command, width, out, err) {
         Ok(exit) => exit.code(),
@@ -129,7 +129,7 @@ fn dispatch(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    // They print one thing after the other, and have no more to do where nobody reads on.
+    // These commands print one result after the other, and stop when the pipe is closed.
     let prints_on = if let Command::Eval(arguments) = &command {
         arguments.batch.is_some()
     } else {
@@ -175,7 +175,7 @@ fn run_command(
     Ok(exit)
 }
 
-/// A name, or `?` where there is none.
+/// Returns a name, or `?` if there is none.
 fn or_unknown<'n>(name: Option<&'n Untrusted<'_>>) -> Untrusted<'n> {
     name.map_or("?".into(), Untrusted::borrowed)
 }

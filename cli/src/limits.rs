@@ -14,7 +14,7 @@ pub(crate) struct LimitArguments {
 }
 
 impl LimitArguments {
-    /// Returns the defaults with what was chosen.
+    /// Returns the default limits with the changes of `--limit`.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::DEFAULT;
         for (limit, value) in &self.limit {

@@ -1,8 +1,7 @@
-//! The files that a command writes: whether each may be written is decided here, for every command.
+//! Decides for every command whether an output file may be written.
 //!
-//! A command plans all of its files before it writes the first. None may be a file that it reads, under whatever name, or
-//! another one that it writes; and a file that exists is replaced by one of its own kind only, unless `--force` says more.
-//! How a file is put in its place is left to `save`.
+//! A command plans all of its files before it writes the first. An output may not be one of the inputs, under whatever name, or another
+//! output. An existing file is replaced only by a file of its own kind, unless `--force` is given. `save` puts a file in its place.
 
 use std::fs::{File, FileType};
 use std::io::{self, Read as _};
@@ -22,10 +21,10 @@ pub(crate) struct ForceArguments {
     pub(crate) force: bool,
 }
 
-/// What a file is that is written.
+/// The kind of a file that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A code object, or a file that holds some.
+    /// A code object, or a file that contains some.
     Object,
     /// A core file.
     Core,
@@ -37,7 +36,7 @@ pub(crate) enum Kind {
     Manual,
 }
 
-/// How many bytes of a file say what it is.
+/// The number of bytes that are read to recognize a file.
 const START: u64 = 4096;
 
 impl Kind {
@@ -54,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Returns true if a file that starts so is of this kind.
+    /// Returns true if a file that starts with these bytes is of this kind.
     fn is_kind_of(self, start: &[u8]) -> bool {
         let has = |text: &str| {
             let mut windows = start.windows(text.len());
@@ -63,7 +62,7 @@ impl Kind {
         let is_json = start.trim_ascii_start().starts_with(b"{");
         match self {
             Kind::Object => may_hold_code_objects(start),
-            // `e_type` after the 16 bytes that identify an ELF file.
+            // `e_type` follows the 16 bytes of `e_ident`.
             Kind::Core => start.starts_with(b"\x7fELF") && start.get(16) == Some(&4),
             Kind::Dump => has(":\tfile format elf64-") || is_json && has("hetdwarf-dump/"),
             Kind::Html => has("<!doctype html") || has("<html"),
@@ -75,12 +74,12 @@ impl Kind {
     }
 }
 
-/// The same file under whatever name.
+/// A file's identity, independent of the name it is opened by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Identity {
-    /// Without links, as far as there is something.
+    /// The path with links resolved, as far as it exists.
     path: PathBuf,
-    /// The device and the number on it. `None` if there is no file, or the system does not have them.
+    /// The device and inode numbers. `None` if there is no file, or the system has no such numbers.
     number: Option<(u64, u64)>,
 }
 
@@ -119,7 +118,7 @@ fn number(_: &Path) -> Option<(u64, u64)> {
     None
 }
 
-/// The files that a command writes, and those that it reads.
+/// The output files of a command, and its inputs.
 #[derive(Debug)]
 pub(crate) struct Outputs {
     inputs: Vec<Identity>,
@@ -132,14 +131,14 @@ pub(crate) struct Outputs {
 pub(crate) struct Output(PathBuf);
 
 impl Outputs {
-    /// Nothing is written yet.
+    /// Starts with no output files.
     ///
-    /// * `inputs`: the files that the command reads, as they were named.
+    /// * `inputs`: the files that the command reads, by the names it was given.
     pub(crate) fn new<'p>(
         force: ForceArguments,
         inputs: impl IntoIterator<Item = &'p Path>,
     ) -> Outputs {
-        // `-` is standard input, and what is no file cannot be written over.
+        // `-` is standard input, and only regular files can be overwritten.
         let files = inputs.into_iter().filter(|path| path.is_file());
         Outputs {
             inputs: files.map(Identity::of).collect(),
@@ -148,10 +147,10 @@ impl Outputs {
         }
     }
 
-    /// Decides that a file may be written.
+    /// Plans an output file.
     ///
     /// # Errors
-    /// If it is read, or planned already, or something else is there that is not to be replaced.
+    /// If the path is an input or already planned, or holds a file that may not be replaced.
     pub(crate) fn plan(&mut self, path: &Path, kind: Kind) -> Result<Output, Failure> {
         let refuse = |why: &str| Err(Failure::in_file(path, why));
         let identity = Identity::of(path);
@@ -184,18 +183,18 @@ impl Outputs {
 }
 
 impl Output {
-    /// Puts bytes there.
+    /// Writes the file.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// If the bytes cannot be written.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         self.write_with(|out| out.write_all(bytes))
     }
 
-    /// Puts there what `write` writes, which is more than memory should hold.
+    /// Streams the output of `write` to the file. Use this for output too large for memory.
     ///
     /// # Errors
-    /// If it cannot be written; then nothing is there that was not before.
+    /// If it cannot be written. The old file is then unchanged.
     pub(crate) fn write_with<T>(
         &self,
         write: impl FnOnce(&mut dyn io::Write) -> io::Result<T>,
@@ -204,7 +203,7 @@ impl Output {
     }
 }
 
-/// Returns true if something is written to, and not replaced.
+/// Returns true if the file is written to in place, and not replaced.
 #[cfg(unix)]
 fn is_stream(kind: FileType) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -293,7 +292,7 @@ mod tests {
         assert_eq!(refused(&mut outputs, &folder.0.join("b"), Kind::Html), "");
     }
 
-    /// A file of each kind, and each kind that is written there.
+    /// Tries each kind of output over an existing file of each kind.
     #[test]
     fn a_file_is_replaced_by_one_of_its_kind() {
         let folder = Folder::new("kind");

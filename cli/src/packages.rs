@@ -1,7 +1,7 @@
-//! A file that is asked about, with the packages that hold its device code where that is elsewhere.
+//! Opens an input file together with the packages that hold its device code.
 //!
-//! A library of ROCm can name packages by paths relative to its folder; see [`PackageReference`]. The files that these stand for
-//! are found and opened here. Only files that begin as packages are read.
+//! A library of ROCm can name packages by paths relative to its folder; see [`PackageReference`]. These paths are resolved here. A file is
+//! read only if it begins with the magic bytes of a package.
 
 use core::ops::Deref;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use hetdwarf::object::{Package, PackageReference};
 
 /// The first bytes of a package.
 const MAGIC: &[u8] = b"KPAK";
-/// The most packages that are opened for a library: there is one for each target.
+/// The most packages that are opened for a library, which has one for each target.
 const MOST_PACKAGES: usize = 256;
 /// The most entries of a folder that are compared with a path.
 const MOST_ENTRIES: usize = 1 << 16;
@@ -25,7 +25,7 @@ const MOST_ENTRIES: usize = 1 << 16;
 /// A file and the packages with its code.
 pub(crate) struct ObjectFile {
     contents: Contents,
-    /// What it says of packages, if it does.
+    /// The reference to packages, if the file has one.
     pub(crate) reference: Option<PackageReference>,
     packages: Vec<OpenedPackage>,
 }
@@ -38,7 +38,7 @@ struct OpenedPackage {
 }
 
 impl ObjectFile {
-    /// Opens a file and the packages that it names and that have code of it.
+    /// Opens a file, and those packages that it names that have code of it.
     pub(crate) fn open(path: &Path, input: Input, limits: &Limits) -> Result<ObjectFile, Failure> {
         let contents =
             Contents::open(path, input).map_err(|error| Failure::in_file(path, error))?;
@@ -46,10 +46,10 @@ impl ObjectFile {
         opened.map_err(|(package, error)| Failure::in_file(&package, error))
     }
 
-    /// Opens the packages of a file that was opened.
+    /// Opens the packages of an open file.
     ///
     /// # Errors
-    /// The path of a package, and what is wrong with it.
+    /// If a package cannot be read; the error names its path.
     pub(crate) fn with_packages(
         path: &Path,
         contents: Contents,
@@ -57,7 +57,7 @@ impl ObjectFile {
         limits: &Limits,
     ) -> Result<ObjectFile, (PathBuf, String)> {
         let mut file = ObjectFile::from(contents);
-        // What is wrong with the file is found by whoever looks for code objects.
+        // A damaged file is reported by the caller that looks for code objects.
         let Ok(Some(reference)) = PackageReference::of(&file.contents, limits) else {
             return Ok(file);
         };
@@ -80,7 +80,7 @@ impl ObjectFile {
         Ok(file)
     }
 
-    /// Returns the packages that hold its code.
+    /// Returns the packages that hold the file's code.
     pub(crate) fn packages(&self) -> Vec<Package<'_>> {
         let packages = self.packages.iter();
         let packages = packages.map(|package| Package {
@@ -90,24 +90,24 @@ impl ObjectFile {
         packages.collect()
     }
 
-    /// Returns the paths of these packages.
+    /// Returns the paths of the packages.
     pub(crate) fn package_paths(&self) -> impl Iterator<Item = &Path> {
         self.packages.iter().map(|package| package.path.as_path())
     }
 
-    /// Returns a meter for what is done with all of it.
+    /// Returns a meter for work on the file and its packages.
     pub(crate) fn meter(&self, limits: &Limits) -> Arc<Meter> {
         let lengths = self.packages.iter().map(|package| package.contents.len());
         let length = lengths.fold(self.contents.len(), usize::saturating_add);
         Arc::new(Meter::new(limits, length as u64))
     }
 
-    /// Where the code is, if no package with it was found.
+    /// Returns the package reference if no package with the code was found.
     pub(crate) fn missing(&self) -> Option<&PackageReference> {
         self.reference.as_ref().filter(|_| self.packages.is_empty())
     }
 
-    /// Whether the files are as long as they were, as [`Contents::check_length`] tells of one.
+    /// Fails if the file or a package was truncated; see [`Contents::check_length`].
     pub(crate) fn check_length(&self) -> io::Result<()> {
         let packages = self.packages.iter().map(|package| &package.contents);
         [&self.contents]
@@ -116,7 +116,7 @@ impl ObjectFile {
             .try_for_each(Contents::check_length)
     }
 
-    /// Whether the files are as long as they were. To be asked after mapped ones were used.
+    /// Fails if the file or a package was truncated, and names it. Call this after using mapped files.
     pub(crate) fn check_lengths(&self, path: &Path) -> Result<(), Failure> {
         let packages = self.packages.iter();
         let packages = packages.map(|package| (package.path.as_path(), &package.contents));
@@ -130,7 +130,7 @@ impl ObjectFile {
 }
 
 impl From<Contents> for ObjectFile {
-    /// Returns a file that names no packages.
+    /// Returns a file without packages.
     fn from(contents: Contents) -> ObjectFile {
         ObjectFile {
             contents,
@@ -148,11 +148,11 @@ impl Deref for ObjectFile {
     }
 }
 
-/// Returns the files that the paths of a library stand for, each once, in the order of the paths and then of the targets.
+/// Returns the files that match the search paths of a library. Each is listed once, in the order of the paths and then of the targets.
 fn find(library: &Path, search_paths: &[String]) -> Vec<PathBuf> {
     let folder = library.parent().unwrap_or(Path::new(""));
     let mut found = files(folder, search_paths);
-    // A link to a library can be elsewhere than its packages.
+    // The library may be a link, with the packages next to the real file.
     if found.is_empty()
         && let Ok(real) = library.canonicalize()
         && let Some(real) = real.parent()
@@ -179,14 +179,14 @@ fn files(folder: &Path, search_paths: &[String]) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the paths that a path with the word for a target stands for; the path itself, if it is without.
+/// Replaces the target placeholder in a path by each target that exists. Returns the path itself if it has no placeholder.
 fn expand(path: &Path) -> BTreeSet<PathBuf> {
     let word = PackageReference::TARGET;
     let text = path.to_string_lossy();
     if !text.contains(word) {
         return [path.to_owned()].into();
     }
-    // The first folder or file with the word: what is there says which targets there are.
+    // The first path component with the placeholder; the entries of its folder give the targets.
     let mut before = PathBuf::new();
     let mut pattern = String::new();
     for component in path.components() {
@@ -210,7 +210,7 @@ fn expand(path: &Path) -> BTreeSet<PathBuf> {
     targets.into_iter().map(path).collect()
 }
 
-/// Returns the target that makes `name` of `pattern`.
+/// Returns the target with which `pattern` yields `name`.
 fn target(pattern: &str, name: &str) -> Option<String> {
     let word = PackageReference::TARGET;
     let count = pattern.matches(word).count();

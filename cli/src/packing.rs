@@ -1,6 +1,6 @@
-//! Compressed files: what is read of a core or a code object that a system or a person has compressed.
+//! Decompresses cores and code objects that a system or a person has compressed.
 //!
-//! Sources: RFC 1952 (gzip), RFC 8878 (Zstandard), "LZ4 Frame Format Description" 1.6.3, which systemd-coredump writes.
+//! Sources: RFC 1952 (gzip), RFC 8878 (Zstandard), and "LZ4 Frame Format Description" 1.6.3, which systemd-coredump writes.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -8,12 +8,12 @@ use flate2::bufread::MultiGzDecoder;
 use lz4_flex::frame::FrameDecoder as Lz4Decoder;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// How many bytes a compressed one may stand for: as many as DEFLATE can make of one. A file that would be larger was made to do harm.
+/// The most bytes per compressed byte, which is the maximum of DEFLATE. A file that exceeds it is a decompression bomb.
 const MOST_RATIO: u64 = 1032;
-/// As many bytes may be in any compressed file.
+/// The size up to which every compressed file is accepted.
 const ALWAYS: u64 = 64 << 20;
 
-/// How a file is compressed.
+/// A compression format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packing {
     Gzip,
@@ -22,7 +22,7 @@ pub(crate) enum Packing {
 }
 
 impl Packing {
-    /// Finds how a file that starts so is compressed.
+    /// Recognizes the format from the first bytes of a file.
     pub(crate) fn of(start: &[u8]) -> Option<Packing> {
         Some(match start {
             [0x1f, 0x8b, 8, ..] => Packing::Gzip,
@@ -32,9 +32,9 @@ impl Packing {
         })
     }
 
-    /// Reads what is in a file.
+    /// Returns a reader of the decompressed bytes.
     ///
-    /// * `length`: how many bytes the file has; the reader fails once there are too many for it.
+    /// * `length`: the size of the compressed file. The reader fails if the output is too large for it.
     pub(crate) fn reader<'r>(self, file: impl Read + 'r, length: u64) -> Box<dyn Read + 'r> {
         let file = BufReader::new(file);
         let most = length.saturating_mul(MOST_RATIO).max(ALWAYS);
@@ -46,7 +46,7 @@ impl Packing {
     }
 }
 
-/// A reader of limited length.
+/// A reader that fails beyond a number of bytes.
 struct AtMost<R> {
     reader: R,
     left: u64,
@@ -80,7 +80,7 @@ impl<R: Read> Read for AtMost<R> {
     }
 }
 
-/// The frames of a Zstandard file, one after the other.
+/// The concatenated frames of a Zstandard file.
 struct Frames<R> {
     source: R,
     decoder: FrameDecoder,
@@ -96,7 +96,7 @@ impl<R: BufRead> Frames<R> {
         }
     }
 
-    /// Begins the next frame; returns false if there is none.
+    /// Begins the next frame. Returns false at the end of the file.
     fn begin(&mut self) -> io::Result<bool> {
         loop {
             if self.source.fill_buf()?.is_empty() {
@@ -110,7 +110,7 @@ impl<R: BufRead> Frames<R> {
                 self.is_open = true;
                 return Ok(true);
             }
-            // A frame for somebody else.
+            // Skippable frames hold data of other programs.
             let mut length = [0; 4];
             self.source.read_exact(&mut length)?;
             let length = u64::from(u32::from_le_bytes(length));
@@ -159,7 +159,7 @@ impl<R: BufRead> Read for Frames<R> {
     }
 }
 
-/// The frames of an LZ4 file, one after the other.
+/// The concatenated frames of an LZ4 file.
 struct Lz4Frames<R: Read> {
     decoder: Lz4Decoder<Source<R>>,
     is_done: bool,
@@ -226,7 +226,7 @@ mod tests {
         hetdwarf::report::parse_hex_bytes(text).unwrap()
     }
 
-    /// What `printf hetdwarf | gzip -9n`, `zstd --check` (1.5.7) and `lz4 -9` (1.10.0) write.
+    /// The output of `printf hetdwarf | gzip -9n`, `zstd --check` (1.5.7) and `lz4 -9` (1.10.0).
     const PACKED: [&str; 3] = [GZIP, ZSTANDARD, LZ4];
     const GZIP: &str = "1f8b0800000000000203cb482d49294f2c4a0300547f864508000000";
     const ZSTANDARD: &str = "28b52ffd04584100006865746477617266c9730e94";
@@ -237,11 +237,11 @@ mod tests {
         for packed in PACKED {
             let packed = hex(packed);
             assert_eq!(unpacked(&packed).unwrap(), b"hetdwarf", "{packed:x?}");
-            // Files can be put one after the other.
+            // Compressed files can be concatenated.
             let twice = [&*packed, &*packed].concat();
             assert_eq!(unpacked(&twice).unwrap(), b"hetdwarfhetdwarf");
         }
-        // A skippable frame of three bytes before it.
+        // A skippable frame of three bytes comes first.
         let skipped = [hex("502a4d1803000000616263"), hex(ZSTANDARD)].concat();
         let mut bytes = Vec::new();
         let mut reader = Packing::Zstandard.reader(&*skipped, 0);
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(bytes, b"hetdwarf");
     }
 
-    /// Each byte that is missing or wrong is an error or harmless, and never a panic.
+    /// Each missing or wrong byte is an error or harmless, and never a panic.
     #[test]
     fn damaged_files_are_errors() {
         for packed in PACKED {

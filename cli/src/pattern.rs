@@ -1,30 +1,29 @@
-//! Patterns of names and paths: `*`, `?`, `[a-z]`, `{a,b}`.
+//! Matches names and paths against patterns: `*`, `?`, `[a-z]`, `{a,b}`.
 //!
-//! The library that reads them recurses into braces, and panics where a pattern is too much for it, so that they are
-//! held within bounds before.
+//! The library recurses into braces, and panics on patterns that are too complex. This module checks their size before.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::{RegexSet, RegexSetBuilder};
 
-/// Longer than a pattern is, in bytes.
+/// The longest pattern that is accepted, in bytes.
 const LONGEST: usize = 1024;
-/// More braces than a pattern has, and so how deep they are nested at most.
+/// The most braces of a pattern, which also limits their nesting.
 const MOST_BRACES: usize = 32;
-/// How many bytes regular expressions may take once they are compiled.
+/// The most bytes that compiled regular expressions may take.
 const MOST_OF_REGEXES: usize = 1 << 20;
 
-/// What is wrong with a pattern.
+/// An error in a pattern.
 #[derive(Debug)]
 pub(crate) struct PatternError {
-    /// Which one it is, counted from 0.
+    /// The position of the pattern, counted from 0.
     pub(crate) index: usize,
     pub(crate) message: String,
 }
 
-/// Patterns one of which has to match, `*` whatever is between two `/` if `paths`.
+/// Compiles patterns into a set that matches if any of them does. With `paths`, `*` does not match `/`.
 ///
 /// # Errors
-/// If one is no pattern, or too long.
+/// If a pattern is malformed or too long.
 pub(crate) fn patterns<'t>(
     texts: impl IntoIterator<Item = &'t str>,
     paths: bool,
@@ -32,10 +31,10 @@ pub(crate) fn patterns<'t>(
     set(texts, |glob| glob.literal_separator(paths))
 }
 
-/// Patterns of names one of which has to match.
+/// Compiles patterns of names into a set that matches if any of them does.
 ///
 /// # Errors
-/// As those of [`patterns`].
+/// See [`patterns`].
 pub(crate) fn names<'t>(
     texts: impl IntoIterator<Item = &'t str>,
     ignore_case: bool,
@@ -43,10 +42,10 @@ pub(crate) fn names<'t>(
     set(texts, |glob| glob.case_insensitive(ignore_case))
 }
 
-/// Regular expressions one of which has to match somewhere in a name.
+/// Compiles regular expressions into a set that matches if any of them matches somewhere in a name.
 ///
 /// # Errors
-/// If one is none, or takes too much memory.
+/// If an expression is malformed, or takes too much memory.
 pub(crate) fn regexes<'t>(
     texts: impl IntoIterator<Item = &'t str>,
     ignore_case: bool,
@@ -70,17 +69,17 @@ fn set<'t>(
         set.add(glob.map_err(|error| wrong(error.to_string()))?);
         last = index;
     }
-    // Together they can be too much, too.
+    // The set as a whole can also exceed the limit.
     set.build().map_err(|error| PatternError {
         index: last,
         message: error.to_string(),
     })
 }
 
-/// A pattern of names.
+/// Compiles a pattern of names.
 ///
 /// # Errors
-/// As those of [`patterns`].
+/// See [`patterns`].
 pub(crate) fn pattern(text: &str) -> Result<GlobSet, PatternError> {
     patterns([text], false)
 }
@@ -119,7 +118,7 @@ mod tests {
         assert!(pattern(&nested(MOST_BRACES)).is_ok());
         for text in [
             nested(MOST_BRACES + 1),
-            // So deep the library panics, and then the stack overflows.
+            // At this depth the library panics, and deeper the stack overflows.
             nested(300),
             nested(100_000),
             "a".repeat(LONGEST + 1),

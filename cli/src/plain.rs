@@ -1,22 +1,22 @@
-//! Output where colours are not wanted.
+//! Removes colours from output.
 
 use std::io::{self, Write};
 
-/// The byte that codes for colours begin with: an escape, `[`, numbers between `;`, and `m`.
+/// The first byte of a colour code: an escape, `[`, numbers separated by `;`, and `m`.
 const ESCAPE: u8 = 0x1b;
 
-/// Takes out the codes for colours that the command writes, and passes on all else.
+/// Removes the command's colour codes, and passes everything else on.
 #[derive(Debug)]
 pub struct Plain<W> {
     inner: W,
-    /// True if the last byte was one of a code.
+    /// True if the last byte was part of a code.
     in_code: bool,
-    /// What is left of one write.
+    /// The remaining bytes of one write.
     kept: Vec<u8>,
 }
 
 impl<W: Write> Plain<W> {
-    /// Writes to `inner`.
+    /// Returns a writer that passes plain text to `inner`.
     pub fn new(inner: W) -> Plain<W> {
         Plain {
             inner,

@@ -1,4 +1,4 @@
-//! `hetdwarf print`.
+//! Implements `hetdwarf print`.
 
 mod text;
 
@@ -24,7 +24,7 @@ pub(crate) fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    // With --core there is no OBJECT, and what is first is an expression.
+    // With --core there is no OBJECT, and the first argument is an expression.
     let is_core = !arguments.wave.core.core.is_empty();
     let first = match arguments.object.to_str() {
         _ if !is_core => None,
@@ -61,11 +61,11 @@ pub(crate) fn run(
     Ok(exit(&document))
 }
 
-/// The lanes that are asked.
+/// The selected lanes.
 struct Lanes {
-    /// Those that somebody chose, if any.
+    /// The lanes of `--lane`, if it is given.
     chosen: Option<Vec<Lane>>,
-    /// True if these are all there are.
+    /// True if the selection has all lanes of the wave.
     is_whole: bool,
 }
 
@@ -95,7 +95,7 @@ fn document(
         .map_err(|error| Failure::in_file(file, error))
 }
 
-/// Returns the answers of all waves of a core; without work-items, in which no two waves are equal.
+/// Prints the answers of all waves of a core. Work-items are left out, because they would make every answer unique.
 fn all_waves(
     arguments: &PrintArguments,
     expressions: &[String],
@@ -118,11 +118,11 @@ fn all_waves(
             Ok(document)
         })?;
     let answers = groups.iter().map(|group| group.document.as_ref());
-    let mut exits: Vec<Exit> = answers.map(|d| d.map_or(Exit::BadNews, exit)).collect();
+    let mut exits: Vec<Exit> = answers.map(|d| d.map_or(Exit::Negative, exit)).collect();
     if groups.is_empty() {
-        exits.push(Exit::BadNews);
+        exits.push(Exit::Negative);
     }
-    // The worst of them.
+    // The exit status is the worst of all waves.
     exits.push(Exit::Done.unless_limited(&completeness));
     let exit = exits.into_iter().max_by_key(|exit| exit.code());
     let document = AllWavesDocument::new("hetdwarf-print/1", completeness, groups);
@@ -140,7 +140,7 @@ fn exit(document: &PrintDocument) -> Exit {
     let exit = if any && !failed {
         Exit::Done
     } else {
-        Exit::BadNews
+        Exit::Negative
     };
     exit.unless_limited(&document.completeness)
 }

@@ -1,4 +1,4 @@
-//! The command as a process: its streams, its terminal and its signals.
+//! Runs the command as a process, with its streams, its terminal and its signals.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -7,12 +7,12 @@ use anstream::{AutoStream, ColorChoice};
 
 use crate::plain::Plain;
 
-/// Runs the command as this process, with `arguments`, the first of which is its name; returns the exit status.
+/// Runs the command as this process and returns the exit status. The first of `arguments` is the name of the command.
 ///
-/// It writes to the standard streams, in colours only where they are terminals and the environment wants them, and handles
-/// signals from then on. The programs of all packages are this function.
+/// It writes to the standard streams, in colours only if they are terminals and the environment allows it. It handles signals from then on.
+/// The programs of all packages call this function.
 pub fn run_process(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    // Without it an interrupted command leaves what it was writing.
+    // Without handlers, an interrupted command leaves unfinished files.
     #[cfg(unix)]
     let _ = crate::handle_signals();
     let stdout = std::io::stdout();
@@ -22,7 +22,7 @@ pub fn run_process(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Box::new(AutoStream::auto(stdout.lock()))
     };
     let mut err = anstream::stderr().lock();
-    // That of the terminal, if standard output is one. One that does not know says 0.
+    // The width of the terminal, if standard output is one. Terminals that do not know it report 0.
     let width = comfy_table::Table::new().width().map(usize::from);
     let width = width.filter(|width| *width > 0);
     let width = width.unwrap_or(crate::DEFAULT_WIDTH);

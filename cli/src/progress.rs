@@ -1,10 +1,9 @@
-//! How far a long run is.
+//! Shows the progress of long commands.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// A line on the terminal that says how far a long run is; it is gone at the end. Where standard error is no terminal there
-/// is none.
+/// A progress line on the terminal, removed at the end. It is not shown if standard error is not a terminal.
 pub(crate) struct Progress {
     total: usize,
     what: &'static str,
@@ -14,12 +13,12 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A run that takes no longer than that needs no line.
+    /// The duration from which on a command shows its progress.
     const PATIENCE: Duration = Duration::from_secs(1);
-    /// Between one line and the next.
+    /// The time between updates.
     const PAUSE: Duration = Duration::from_millis(100);
 
-    /// Nothing is done yet of `total` things, which are called `what`.
+    /// Starts at 0 of `total` things, which are called `what`.
     pub(crate) fn new(total: usize, what: &'static str) -> Progress {
         Progress {
             total,
@@ -30,7 +29,7 @@ impl Progress {
         }
     }
 
-    /// So many are done.
+    /// Shows the number of finished things.
     pub(crate) fn show(&mut self, done: usize) {
         let is_due = || match self.shown {
             Some(shown) => shown.elapsed() > Progress::PAUSE,
@@ -38,7 +37,7 @@ impl Progress {
         };
         if self.is_wanted && is_due() {
             self.shown = Some(Instant::now());
-            // It is only for show: nothing depends on it.
+            // Errors are ignored: the line is only informative.
             let _ = write!(
                 std::io::stderr(),
                 "\r{done} of {} {}",
@@ -50,7 +49,7 @@ impl Progress {
 }
 
 impl Drop for Progress {
-    /// Also where the run ends by an error.
+    /// Also runs if the command fails.
     fn drop(&mut self) {
         if self.shown.is_some() {
             let _ = write!(std::io::stderr(), "\r\x1b[K");

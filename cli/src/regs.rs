@@ -1,4 +1,4 @@
-//! `hetdwarf regs`.
+//! Implements `hetdwarf regs`.
 
 use std::io::Write;
 
@@ -31,7 +31,7 @@ fn processor(target: &str) -> Result<&'static Processor, Failure> {
         .map_err(|error| Failure::in_option("--target", target, error))
 }
 
-/// The rows for a name, a number or a range of either.
+/// Returns the rows for a name, a number, or a range of either.
 fn asked_for(
     text: &str,
     wave_size: Option<WaveSize>,
@@ -48,7 +48,7 @@ fn asked_for(
             Some((first, last)) => register(first).zip(register(last)),
             None => register(text).map(|only| (only, only)),
         };
-        // Most names mean the same in both.
+        // Most names stand for the same register in both wave sizes.
         if let Some((first, last)) = span
             && !spans.contains(&(first, last))
         {
@@ -69,7 +69,7 @@ fn asked_for(
         )));
     }
     spans.sort_unstable();
-    // A number is meant as it is, whatever waves have it.
+    // A number selects its register for every wave size.
     let filter = wave_size.filter(|_| !text.starts_with(|c: char| c.is_ascii_digit()));
     let mut document = RegistersDocument::new(1, 0, filter, processor, true);
     for (first, last) in spans {

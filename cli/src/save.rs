@@ -1,29 +1,29 @@
-//! Files that are written: all at once or not at all.
+//! Replaces files atomically.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The files that are being written and have no names of their own yet: removed if the command is interrupted.
+/// The temporary files that have not been renamed yet. They are removed if the command is interrupted.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes what was not written to its end, before the process ends. Nothing is begun or finished as long as the guard is kept.
+/// Removes unfinished files before the process ends. No file can be started or finished while the returned guard exists.
 pub(crate) fn abandon() -> impl Sized {
     let mut unfinished = unfinished();
     for path in unfinished.drain(..) {
-        // Nothing can be done if it fails.
+        // A failure cannot be handled here.
         let _ = std::fs::remove_file(path);
     }
     unfinished
 }
 
-/// Puts what `write` writes in place of what a file has. Whoever reads it meanwhile, and whoever reads it after this one was stopped
-/// in between, sees the old or the new bytes. What has the name but is no regular file, as `/dev/stdout`, is written to.
+/// Replaces the contents of a file with the output of `write`. Readers see the old or the new bytes, even if the command is stopped in
+/// between. A path that is not a regular file, such as `/dev/stdout`, is written to in place.
 ///
 /// # Errors
 /// If the file or its folder cannot be written to.
@@ -38,9 +38,9 @@ pub(crate) fn save_with<T>(
         Err(error) => return Err(error),
     };
     let place = if old.is_some() {
-        // A file that may not be written to is not replaced either.
+        // A read-only file is not replaced.
         OpenOptions::new().write(true).open(path)?;
-        // A link stays one.
+        // A link stays a link.
         path.canonicalize()?
     } else {
         path.to_owned()
@@ -49,7 +49,7 @@ pub(crate) fn save_with<T>(
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let mut list = unfinished();
-    // With the permissions of any new file. An error does not name the file that is made up, as that of `tempfile_in` does.
+    // The file gets the default permissions. Errors do not show the temporary name, as errors of `tempfile_in` would.
     let mut file = tempfile::Builder::new()
         .prefix(".hetdwarf-")
         .make_in(folder.unwrap_or(Path::new(".")), |path| {
@@ -73,7 +73,7 @@ fn write_whole<T>(
     write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
     permissions: Option<std::fs::Permissions>,
 ) -> io::Result<T> {
-    // Past the wrapper, whose errors name the file that is made up.
+    // Errors of the wrapper would show the temporary name, so this writes to the inner file.
     let mut out = BufWriter::new(file.as_file_mut());
     let answer = write(&mut out)?;
     out.flush()?;
@@ -85,7 +85,7 @@ fn write_whole<T>(
     Ok(answer)
 }
 
-/// Writes to a pipe or a device. A pipe that nobody reads is an error, and is not waited for.
+/// Writes to a pipe or a device. A pipe without a reader is rejected immediately.
 fn write_to_stream<T>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
@@ -109,7 +109,7 @@ fn open_stream(path: &Path) -> io::Result<std::fs::File> {
         Some(rustix::io::Errno::NXIO) => io::Error::other("nobody reads from it"),
         _ => error,
     })?;
-    // Whoever reads may take time.
+    // The reader may take its time, so writes block from now on.
     let flags = fcntl_getfl(&file)?;
     fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
     Ok(file)
@@ -128,7 +128,7 @@ mod tests {
         save_with(path, |out| out.write_all(bytes))
     }
 
-    /// Whoever has the old file open goes on to read all of it: it was replaced, and not written over.
+    /// A process that has the old file open can still read all of it, because the file was replaced and not overwritten.
     #[test]
     fn a_file_is_replaced_and_not_written_over() {
         use std::io::Read;
@@ -142,7 +142,7 @@ mod tests {
         reader.read_to_string(&mut text).unwrap();
         assert_eq!(text, "old");
         assert_eq!(std::fs::read(&path).unwrap(), b"newer");
-        // Nothing is left beside it, and a failure leaves nothing either.
+        // No temporary file remains, not even after a failure.
         assert!(save(&folder, b"").is_err());
         assert!(save(&folder.join("none/file"), b"").is_err());
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
@@ -150,7 +150,7 @@ mod tests {
         {
             use std::os::unix::fs::{PermissionsExt, symlink};
             let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-            // As any file that is created has it.
+            // The permissions equal the defaults of new files.
             std::fs::write(folder.join("plain"), b"").unwrap();
             assert_eq!(mode(&path), mode(&folder.join("plain")));
             std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();

@@ -1,4 +1,4 @@
-//! The `.dwo` file that the skeletons of an object name.
+//! Finds the `.dwo` file that the skeleton units of an object name.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,10 +6,10 @@ use super::contents::{Contents, Input};
 use super::failure::Failure;
 use hetdwarf::dump::Dump;
 
-/// Opens the `.dwo` file of an object, if its skeletons name one and the same and it is there: below the folder in which they were compiled,
-/// since a file is not to choose what is read elsewhere.
+/// Opens the `.dwo` file of an object if all skeleton units name the same one and it exists. It must be below the compilation directory, so
+/// that a file cannot choose arbitrary paths to be read.
 pub(crate) fn named_dwo(object: &Dump<'_>) -> Result<Option<(PathBuf, Contents)>, Failure> {
-    // Units that cannot be read are reported by whoever reads their entries.
+    // Unreadable units are reported when their entries are read.
     let named = object.split_file().ok().flatten();
     let path = named.and_then(|(folder, name)| below(Path::new(&folder), Path::new(&name)));
     let Some(path) = path else {
@@ -21,7 +21,7 @@ pub(crate) fn named_dwo(object: &Dump<'_>) -> Result<Option<(PathBuf, Contents)>
     }
 }
 
-/// Returns the path of a regular file below a folder, links resolved; None if there is none.
+/// Returns the path of a regular file below a folder, with links resolved. Returns None if there is none.
 fn below(folder: &Path, name: &Path) -> Option<PathBuf> {
     let name = name.strip_prefix(folder).unwrap_or(name);
     let mut parts = name.components();

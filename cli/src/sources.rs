@@ -1,7 +1,7 @@
-//! Lines of the source, from files in folders that the user names and from no others.
+//! Reads source lines from files in folders that the user names, and from no others.
 //!
-//! A path in debugging information is what somebody wrote into a file: it says which file of those folders is meant, and
-//! nothing more. What it leads to has to be a regular file inside the folder, wherever links lead.
+//! Paths in debugging information are untrusted. They only select files within those folders. The selected path has to be a regular file
+//! inside the folder after links are resolved.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -11,22 +11,22 @@ use std::rc::Rc;
 use super::contents::{Contents, Input};
 use hetdwarf::untrusted::Untrusted;
 
-/// How the source is found.
+/// The folders with source files, and the files read from them.
 pub(crate) struct Sources {
     places: Vec<Place>,
-    /// The files that were asked for, by the paths that debugging information has; only looked up, never listed.
+    /// The files read so far, by their paths in the debugging information. The map is only looked up, never iterated.
     read: RefCell<HashMap<String, Option<Rc<[u8]>>>>,
 }
 
-/// What an argument says.
+/// The value of one `--source` argument.
 struct Place {
-    /// The folder that paths have to start with; none if any end of a path can be in the folder.
+    /// The prefix that paths must have. None if a path may end anywhere in the folder.
     old: Option<String>,
     folder: PathBuf,
 }
 
 impl Sources {
-    /// * `given`: folders, or `OLD=NEW` for what is below OLD in the paths of debugging information, and below NEW here.
+    /// * `given`: folders, or `OLD=NEW` to map paths below OLD in the debugging information to paths below NEW here.
     pub(crate) fn new(given: &[String]) -> Sources {
         let place = |text: &String| match text.split_once('=') {
             Some((old, new)) => Place {
@@ -44,9 +44,9 @@ impl Sources {
         }
     }
 
-    /// Returns the bytes of the file that debugging information names.
+    /// Returns the bytes of a file that the debugging information names.
     ///
-    /// * `directory`: that in which the compiler ran, if it is known and `path` is relative to it.
+    /// * `directory`: the compilation directory, if known, for relative paths.
     pub(crate) fn bytes(&self, path: &str, directory: Option<&str>) -> Option<Rc<[u8]>> {
         let path = full(path, directory);
         if let Some(known) = self.read.borrow().get(&path) {
@@ -58,16 +58,16 @@ impl Sources {
         bytes
     }
 
-    /// Returns where the file is that debugging information names, without links.
+    /// Returns the real path of a file that the debugging information names, with links resolved.
     ///
-    /// * `directory`: as of [`bytes`](Sources::bytes).
+    /// * `directory`: see [`bytes`](Sources::bytes).
     pub(crate) fn path(&self, path: &str, directory: Option<&str>) -> Option<String> {
         let path = full(path, directory);
         let found = self.places.iter().find_map(|place| place.find(&path))?;
         found.into_os_string().into_string().ok()
     }
 
-    /// What a path is called here: below NEW if it is below OLD.
+    /// Returns the local path: below NEW if `path` is below OLD.
     pub(crate) fn renamed(&self, path: &str) -> Option<String> {
         let all = names(path);
         self.places.iter().find_map(|place| {
@@ -89,11 +89,11 @@ impl Sources {
     }
 }
 
-/// What is said where there is no source.
+/// Returns the message about missing source files.
 ///
 /// * `files`: the names of the files.
 pub(crate) fn missing(files: &BTreeSet<Untrusted<'_>>) -> Option<String> {
-    /// Nobody reads more.
+    /// The most files that the message names.
     const MOST: usize = 4;
     let mut names: Vec<String> = files.iter().take(MOST).map(ToString::to_string).collect();
     if files.len() > MOST {
@@ -107,7 +107,7 @@ pub(crate) fn missing(files: &BTreeSet<Untrusted<'_>>) -> Option<String> {
     })
 }
 
-/// The names that a path goes through, without `.` and `..`.
+/// Returns the components of a path, without `.` and `..`.
 fn names(path: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for name in path.split('/') {
@@ -122,7 +122,7 @@ fn names(path: &str) -> Vec<&str> {
     names
 }
 
-/// Returns a path that starts in the folder in which the compiler ran, if that is known.
+/// Returns a path that starts at the compilation directory, if that is known.
 fn full(path: &str, directory: Option<&str>) -> String {
     match directory {
         Some(directory) if !path.starts_with('/') => format!("{directory}/{path}"),
@@ -131,7 +131,7 @@ fn full(path: &str, directory: Option<&str>) -> String {
 }
 
 impl Place {
-    /// Finds the file that a path leads to.
+    /// Finds the local file for a path.
     fn find(&self, path: &str) -> Option<PathBuf> {
         let names = names(path);
         let folder = self.folder.canonicalize().ok()?;
@@ -143,7 +143,7 @@ impl Place {
                 let below = names.strip_prefix(self::names(old).as_slice())?;
                 find(&folder, below)
             }
-            // As long an end as there is a file for.
+            // Takes the longest suffix of the path that exists.
             None => (0..names.len()).find_map(|skipped| find(&folder, names.get(skipped..)?)),
         }
     }
@@ -151,12 +151,12 @@ impl Place {
 
 /// Finds a file in a folder.
 ///
-/// * `folder`: without links;
-/// * `names`: those of the folders in it, and of the file.
+/// * `folder`: the folder, with links resolved;
+/// * `names`: the components of the path below it.
 fn find(folder: &Path, names: &[&str]) -> Option<PathBuf> {
     let mut path = folder.to_owned();
     path.extend(names);
-    // Links are followed as long as they lead to what is in the folder too.
+    // Links are followed only if they stay inside the folder.
     let path = path.canonicalize().ok()?;
     (path.starts_with(folder) && path.is_file()).then_some(path)
 }
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(renamed("src", "src/k.cl"), None);
     }
 
-    /// A folder with sources in it, beside one with a secret.
+    /// A folder with sources, next to a folder with a secret.
     struct Folder(PathBuf);
 
     impl Folder {

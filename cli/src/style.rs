@@ -1,12 +1,12 @@
-//! How text is set off on a terminal.
+//! Defines the styles of text on a terminal.
 
 use anstyle::{AnsiColor, Style};
 
 /// Names and titles.
 pub(crate) const BOLD: Style = Style::new().bold();
-/// What is of less interest, or missing.
+/// Secondary and missing information.
 pub(crate) const FAINT: Style = Style::new().dimmed();
-/// What is wrong.
+/// Errors.
 pub(crate) const ALARM: Style = AnsiColor::Red.on_default().bold();
-/// What is no reason to stop.
+/// Warnings.
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();

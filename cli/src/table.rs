@@ -1,11 +1,11 @@
-//! Tables on a terminal: columns that are two spaces apart, without lines.
+//! Formats tables for a terminal: columns separated by two spaces, without lines.
 
 use core::ops::Range;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table};
 
-/// Plain cells.
+/// Returns plain cells.
 pub(crate) fn cells<T: ToString>(texts: impl IntoIterator<Item = T>) -> Vec<Cell> {
     texts
         .into_iter()
@@ -13,17 +13,17 @@ pub(crate) fn cells<T: ToString>(texts: impl IntoIterator<Item = T>) -> Vec<Cell
         .collect()
 }
 
-/// A cell for a name.
+/// Returns a cell for a name.
 pub(crate) fn bold(text: impl ToString) -> Cell {
     Cell::new(text.to_string()).add_attribute(Attribute::Bold)
 }
 
-/// Returns a cell for what is missing.
+/// Returns a cell for a missing value.
 pub(crate) fn faint(text: impl ToString) -> Cell {
     Cell::new(text.to_string()).add_attribute(Attribute::Dim)
 }
 
-/// A table without a line end after the last row. The columns `numbers` are aligned to the right.
+/// Returns a table without a line end after the last row. The columns in `numbers` are aligned to the right.
 pub(crate) fn table(
     header: Option<Vec<Cell>>,
     rows: Vec<Vec<Cell>>,
@@ -33,7 +33,7 @@ pub(crate) fn table(
     table
         .load_style(NOTHING)
         .set_content_arrangement(ContentArrangement::Disabled)
-        // The one who reads decides about colours, not what standard output is.
+        // The caller's writer decides about colours, not the type of standard output.
         .enforce_styling()
         .style_text_only();
     if let Some(header) = header {

@@ -1,9 +1,8 @@
-//! Output that nobody may read to its end.
+//! Handles output whose reader may stop early.
 
 use std::io::{self, ErrorKind, Write};
 
-/// Passes on what is written until the pipe is closed, and then drops it: a command whose findings are its status goes
-/// on to find them.
+/// Passes output on until the pipe is closed, and then drops it. A command whose exit status is its result continues to the end.
 pub(crate) struct UntilClosed<'o> {
     out: &'o mut dyn Write,
     is_closed: bool,

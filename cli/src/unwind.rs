@@ -1,4 +1,4 @@
-//! `hetdwarf unwind`.
+//! Implements `hetdwarf unwind`.
 
 use std::io::Write;
 use std::path::Path;
@@ -55,8 +55,7 @@ fn answer(
     Ok(Exit::Done.unless_limited(&document.completeness))
 }
 
-/// Where the lanes are that are not active: `lane-pc` has it as a document. The call stack is worth having also where nothing can be
-/// said of them.
+/// Prints where the inactive lanes are; `lane-pc` reports it as a document. The call stack is also printed if their positions are unknown.
 fn print_waiting(stop: &Stop<'_, '_>, width: usize, out: &mut dyn Write) -> Result<(), Failure> {
     let places = (stop.call_frame(0)).and_then(|frame| LanePcDocument::new(&frame).ok());
     match places.filter(|places| places.known) {
@@ -65,7 +64,7 @@ fn print_waiting(stop: &Stop<'_, '_>, width: usize, out: &mut dyn Write) -> Resu
     }
 }
 
-/// The first of the lanes says which value a scalar register has that was saved in per-lane memory.
+/// The first lane supplies the values of scalar registers that were saved in per-lane memory.
 fn document(
     lanes: Option<&[Lane]>,
     stop: &Stop<'_, '_>,
@@ -76,7 +75,7 @@ fn document(
         .map_err(|error| Failure::in_file(file, error))
 }
 
-/// The call stacks of all waves of a core; without registers, in which hardly two waves are equal.
+/// Prints the call stacks of all waves of a core. Registers are left out, because they would make almost every answer unique.
 fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let limits = arguments.stop.wave.which.limits.limits();
     let options = arguments.reading.options();
@@ -96,7 +95,7 @@ fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, F
             Ok(document)
         })?;
     let is_bad = groups.iter().any(|group| group.document.is_none());
-    let exit = if is_bad { Exit::BadNews } else { Exit::Done };
+    let exit = if is_bad { Exit::Negative } else { Exit::Done };
     let documents = groups.iter().filter_map(|group| group.document.as_ref());
     let limits = documents.map(|document| &document.completeness);
     let exit = limits.fold(exit.unless_limited(&completeness), Exit::unless_limited);
@@ -118,7 +117,7 @@ fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, F
 
 /// Prints the answers of all waves.
 ///
-/// * `print`: prints one as text.
+/// * `print`: prints one answer as text.
 pub(crate) fn print_all_waves<T: serde::Serialize>(
     document: &AllWavesDocument<T>,
     format: Format,
@@ -141,7 +140,7 @@ pub(crate) fn print_all_waves<T: serde::Serialize>(
     Ok(())
 }
 
-/// Which waves a group has, and why there is no answer, if there is none.
+/// Prints the waves of a group, and the reason if they have no answer.
 fn print_group<T>(group: &WaveGroup<T>, out: &mut dyn Write) -> Result<(), Failure> {
     let title = match &*group.waves {
         [wave] => format!("wave {wave}"),
@@ -158,7 +157,7 @@ fn print_group<T>(group: &WaveGroup<T>, out: &mut dyn Write) -> Result<(), Failu
     Ok(())
 }
 
-/// * `registers`: the lanes whose values are printed of vector registers; without them no registers are printed.
+/// * `registers`: the lanes whose vector register values are printed. If None, no registers are printed.
 pub(crate) fn print(
     document: &UnwindDocument,
     registers: Option<&Vec<Lane>>,
@@ -223,7 +222,7 @@ fn print_frame(
     Ok(())
 }
 
-/// Returns the registers of a frame; of vector registers the values of `lanes`, each with its lane unless these are all there are.
+/// Prints the registers of a frame. Vector registers show the values of `lanes`, labelled by lane unless these are all lanes.
 fn print_registers(
     call: &CallDocument,
     lanes: &[UnwindLane],

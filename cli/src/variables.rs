@@ -1,7 +1,7 @@
-//! Variables of all lanes, as text.
+//! Prints variables of all lanes as text.
 //!
-//! What is the same in all lanes that execute is said once. Of the rest, short values stand in tables with a
-//! column for each lane, long ones in lists with a line for each value.
+//! A value that is equal in all active lanes is printed once. Other short values are printed in tables with a column for each lane, long
+//! ones in lists with a line for each value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -20,22 +20,22 @@ use crate::style::{BOLD, FAINT};
 use crate::wrap::{Room, wrap};
 use hetdwarf::untrusted::Untrusted;
 
-/// Prints the variables of frames, with lines of at most `width` characters where a line can be ended at all.
+/// Prints the variables of frames in lines of at most `width` characters, where breaking is possible.
 pub(crate) struct Printer<'d> {
     width: usize,
     names: FileNames<'d>,
-    /// The entries of variables of file scope that were printed: they are the same in every frame.
+    /// The entries of the file-scope variables printed so far: they are the same in every frame.
     globals: BTreeSet<Hex>,
 }
 
-/// Describes the registers that hold what they held when the kernel started, if there are any.
+/// Lists the registers that still hold their initial values from the start of the kernel, if there are any.
 pub(crate) fn entry_text(entry: &[InitialRegisters]) -> Option<String> {
     let items: Vec<String> = entry.iter().map(ToString::to_string).collect();
     (!items.is_empty()).then(|| format!("unchanged since the kernel started: {}", items.join("; ")))
 }
 
 impl<'d> Printer<'d> {
-    /// * `frames`: those that are to be printed.
+    /// * `frames`: the frames that will be printed.
     pub(crate) fn new(width: usize, frames: &'d [FrameVariables]) -> Printer<'d> {
         let places = frames
             .iter()
@@ -48,7 +48,7 @@ impl<'d> Printer<'d> {
         }
     }
 
-    /// Prints a frame, and after it the places in it where other lanes wait; what is of file scope only if no frame before had it.
+    /// Prints a frame, and then the positions in it where other lanes wait. File-scope variables are printed once, with the first frame.
     pub(crate) fn print(
         &mut self,
         content: &FrameVariables,
@@ -98,7 +98,7 @@ impl<'d> Printer<'d> {
             writeln!(out, "no variables but those of the file")?;
             return Ok(());
         };
-        // A lane executes or it does not, whatever the variable.
+        // All variables have the same inactive lanes.
         let inactive: Vec<u8> = first
             .lanes
             .iter()
@@ -126,7 +126,7 @@ impl<'d> Printer<'d> {
     }
 }
 
-/// What there is to know of several variables at once.
+/// Prints the notes that concern several variables.
 fn print_notes(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(), Failure> {
     let names = |wanted: &dyn Fn(&VariableDocument) -> bool| {
         let variables = variables.iter().filter(|variable| wanted(variable));
@@ -148,7 +148,7 @@ fn print_notes(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(
     print_value_notes(notes, out)
 }
 
-/// Says each note once, with the names of the values that have it.
+/// Prints each note once, with the names of the values it applies to.
 pub(crate) fn print_value_notes(
     notes: impl Iterator<Item = (ValueNote, String)>,
     out: &mut dyn Write,
@@ -163,7 +163,7 @@ pub(crate) fn print_value_notes(
     Ok(())
 }
 
-/// Which lanes wait, if it is they that a place is about.
+/// Returns the waiting lanes of a position, if the content is about waiting lanes.
 fn waiting_text(content: &FrameVariables) -> String {
     let lanes = content.variables.first().map(|variable| &variable.lanes);
     match lanes {
@@ -175,7 +175,7 @@ fn waiting_text(content: &FrameVariables) -> String {
     }
 }
 
-/// Which lane and work-item a frame is about, if it is only one that has a work-item.
+/// Returns the lane and work-item of a frame, if it is about a single lane that has a work-item.
 fn one_lane(content: &FrameVariables) -> String {
     let lanes = content
         .variables
@@ -195,13 +195,13 @@ pub(crate) fn frame_text(frame: &FrameDocument, names: &FileNames<'_>) -> String
     frame.text(or_unknown(frame.function.as_ref()), names)
 }
 
-/// Returns the same with the function in bold.
+/// Returns the text of [`frame_text`] with the function in bold.
 pub(crate) fn styled_frame(frame: &FrameDocument, names: &FileNames<'_>) -> String {
     let function = or_unknown(frame.function.as_ref());
     frame.text(format!("{BOLD}{function}{BOLD:#}"), names)
 }
 
-/// Which lanes a value stands for that is said once.
+/// The lanes that a single printed value stands for.
 #[derive(Clone, Copy)]
 enum Extent {
     One,
@@ -209,7 +209,7 @@ enum Extent {
     All,
 }
 
-/// Returns the variables of each scope, which are next to each other.
+/// Splits variables into runs of the same scope.
 fn scopes<'v, 'd>(variables: &'v [&'d VariableDocument]) -> Vec<&'v [&'d VariableDocument]> {
     let mut scopes = Vec::new();
     let mut rest = variables;
@@ -219,7 +219,7 @@ fn scopes<'v, 'd>(variables: &'v [&'d VariableDocument]) -> Vec<&'v [&'d Variabl
         let same = rest.iter().copied().take_while(|variable| {
             variable.scope == first.scope
                 && is_global(variable) == is_global(first)
-                // A function that is inlined into one of the same name would declare everything twice.
+                // A function that is inlined into another with the same name starts a new run at its first repeated variable.
                 && (variable.name.is_empty() || seen.insert((&variable.name, variable.decl.line)))
         });
         let count = same.count().max(1);
@@ -230,7 +230,7 @@ fn scopes<'v, 'd>(variables: &'v [&'d VariableDocument]) -> Vec<&'v [&'d Variabl
     scopes
 }
 
-/// Says which scope the next variables are in.
+/// Prints the scope of the following variables.
 fn print_heading(first: &VariableDocument, out: &mut dyn Write) -> Result<(), Failure> {
     let name = match (&first.scope, first.kind) {
         (Some(name), _) => name.borrowed(),
@@ -275,15 +275,14 @@ fn print_scopes(
     Ok(())
 }
 
-/// Returns a variable by its declaration, as `int *g`. `with_line`: says where it is declared, to tell it from others of its name.
-/// Splits a type before so many pairs of brackets at its end; it is left whole if there are fewer.
+/// Splits a type before `count` trailing pairs of brackets. A type with fewer pairs is not split.
 fn split_brackets(ty: &str, count: usize) -> (&str, &str) {
     let mut rest = ty;
     for _ in 0..count {
         let inner = rest.strip_suffix(']').and_then(|rest| rest.rfind('['));
         match inner.and_then(|at| rest.get(..at)) {
             Some(before) => rest = before,
-            // A long name is cut.
+            // The name was cut for length.
             None => return (ty, ""),
         }
     }
@@ -309,7 +308,7 @@ fn row(variable: &VariableDocument, with_line: bool) -> Row<'_> {
     )
 }
 
-/// In a line, with the one value that it has.
+/// Prints a variable with a single value in a line.
 fn print_once(
     row: &Row<'_>,
     extent: Extent,
@@ -336,7 +335,7 @@ fn print_once(
     Ok(())
 }
 
-/// In a line for each value, or in several if it does not fit.
+/// Prints a line for each value, or several if it does not fit.
 fn print_groups(row: &Row<'_>, width: usize, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "{}", row.styled)?;
     for (shown, lanes) in row.groups() {
@@ -352,7 +351,7 @@ fn print_groups(row: &Row<'_>, width: usize, out: &mut dyn Write) -> Result<(), 
     Ok(())
 }
 
-/// What is shown, where there is so much room.
+/// Returns the text for a lane's value, broken to fit the room.
 fn text_in(shown: Shown<'_>, room: &Room) -> String {
     match shown {
         Shown::Value { value, marks, .. } => {
@@ -363,7 +362,7 @@ fn text_in(shown: Shown<'_>, room: &Room) -> String {
     }
 }
 
-/// `lanes 0-3`, with their work-items where these follow each other as the lanes do.
+/// Formats `lanes 0-3`, with their work-items if these are consecutive too.
 fn with_items(row: &Row<'_>, lanes: &[u8]) -> String {
     let with_items = row.lanes.iter().filter(|lane| lanes.contains(&lane.lane));
     let with_items: Vec<_> = with_items.map(|lane| (lane.lane, lane.work_item)).collect();

@@ -1,4 +1,4 @@
-//! `hetdwarf vars`.
+//! Implements `hetdwarf vars`.
 
 use std::io::Write;
 use std::path::Path;
@@ -75,7 +75,7 @@ fn show(
     }
     let exit = match document.is_readable() {
         true => Exit::Done,
-        false => Exit::BadNews,
+        false => Exit::Negative,
     };
     Ok((
         exit.unless_limited(&document.completeness),
@@ -83,7 +83,7 @@ fn show(
     ))
 }
 
-/// * `says_where`: whether to say where lanes are that are not active, which nobody chose.
+/// * `says_where`: true if the positions of inactive lanes are printed, when no lanes were chosen.
 fn print(
     document: &VarsDocument,
     stop: &Stop<'_, '_>,

@@ -4,28 +4,28 @@
 
 use hetdwarf::display::{Break, Mark};
 
-/// How deep braces are looked into. Values that are nested deeper stay in one line.
+/// The deepest level of braces that is broken. Deeper nested values stay in one line.
 const DEEPEST: usize = 64;
 
-/// How many columns further in each level of braces is.
+/// The indentation of each level of braces, in columns.
 const STEP: usize = 2;
 
-/// Where a value is printed.
+/// The space in which a value is printed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
-    /// How many characters a line has.
+    /// The number of characters in a line.
     pub(crate) width: usize,
-    /// How far in the lines after the first start, and the last brace.
+    /// The indentation of the following lines and of the last brace.
     pub(crate) indent: usize,
-    /// How many characters are before the value in its first line.
+    /// The number of characters before the value in its first line.
     pub(crate) before: usize,
-    /// How many follow in its last.
+    /// The number of characters after the value in its last line.
     pub(crate) after: usize,
 }
 
-/// Breaks a sentence at spaces, where lines would be longer than the width.
+/// Breaks a sentence at spaces so that lines fit the width.
 ///
-/// * `before`: how many characters are before it in its first line.
+/// * `before`: the number of characters before it in its first line.
 pub(crate) fn filled(text: &str, before: usize, width: usize) -> String {
     const INDENT: &str = "  ";
     let mut filled = String::new();
@@ -46,10 +46,10 @@ pub(crate) fn filled(text: &str, before: usize, width: usize) -> String {
     filled
 }
 
-/// Returns the text of a value: in one line if it fits, else with each member of a structure in its own, and the elements of an
-/// array in as many as they take.
+/// Returns the text of a value: in one line if it fits. Otherwise each member of a structure gets its own line, and the elements of an
+/// array fill lines.
 ///
-/// * `marks`: where it can be broken.
+/// * `marks`: the positions where the value can be broken.
 pub(crate) fn wrap(value: &str, marks: &[Mark], room: &Room) -> String {
     let length = value.chars().count();
     let used = room.before + length + room.after;
@@ -72,11 +72,11 @@ pub(crate) fn wrap(value: &str, marks: &[Mark], room: &Room) -> String {
 enum Piece<'v> {
     /// Text without braces.
     Text(&'v str),
-    /// What is in braces, between commas, each with its width in one line.
+    /// The comma-separated items inside braces, each with its width in one line.
     Group(Vec<(Vec<Piece<'v>>, usize)>),
 }
 
-/// Returns how wide pieces are in one line.
+/// Returns the width of pieces in one line.
 fn width(pieces: &[Piece<'_>]) -> usize {
     let width = |piece: &Piece<'_>| match piece {
         Piece::Text(text) => text.chars().count(),
@@ -89,9 +89,9 @@ fn width(pieces: &[Piece<'_>]) -> usize {
     pieces.iter().map(width).sum()
 }
 
-/// Takes a text apart. None if a brace has no other, as in a text that was cut.
+/// Parses a text into pieces. Returns None if a brace is unmatched, as in a text that was cut.
 fn pieces<'v>(value: &'v str, marks: &[Mark]) -> Option<Vec<Piece<'v>>> {
-    // What is read of the groups that are open: the items before the one that is read, and the pieces of that.
+    // The open groups: for each, its finished items and the pieces of its current item.
     let mut open = vec![(Vec::new(), Vec::new())];
     let mut start = 0;
     for mark in marks {
@@ -133,10 +133,10 @@ fn add_item<'v>(pieces: Vec<Piece<'v>>, items: &mut Vec<(Vec<Piece<'v>>, usize)>
     items.push((pieces, width));
 }
 
-/// Puts a text together.
+/// Lays out a text.
 struct Writer {
     width: usize,
-    /// How many characters the last line has.
+    /// The number of characters in the last line.
     column: usize,
     out: String,
 }
@@ -153,13 +153,13 @@ impl Writer {
         self.column = indent;
     }
 
-    /// Returns true if so many characters fit into the line.
+    /// Returns true if `count` characters fit into the line.
     fn fits(&self, count: usize) -> bool {
         self.column + count <= self.width
     }
 
-    /// * `indent`: where the lines of these pieces start.
-    /// * `after`: how many characters follow in the last line.
+    /// * `indent`: the indentation of the lines of these pieces.
+    /// * `after`: the number of characters after the last piece in its line.
     fn pieces(&mut self, pieces: &[Piece<'_>], indent: usize, after: usize) {
         let mut rest = pieces;
         while let Some((piece, others)) = rest.split_first() {
@@ -190,7 +190,7 @@ impl Writer {
             let is_last = index + 1 == items.len();
             let comma = usize::from(!is_last);
             let space = usize::from(index > 0);
-            // Elements without names fill lines.
+            // Elements without names share lines.
             let needed = width + comma + space;
             if !in_line && (index == 0 || !all_plain || !self.fits(needed)) {
                 self.line(inner);
@@ -213,7 +213,7 @@ impl Writer {
 mod tests {
     use super::*;
 
-    /// Returns a value whose braces, and commas outside of quotes, are marked.
+    /// Returns the wrapped lines of a value. Marks are set at its braces and at commas outside of quotes.
     fn lines(value: &str, width: usize) -> Vec<String> {
         let mut quote = None;
         let mut marks = Vec::new();
@@ -247,7 +247,7 @@ mod tests {
             after: 0,
         };
         let text = format!("s = {}", wrap(value, marks, &room));
-        // Nothing is lost, and nothing is there that was not.
+        // Wrapping neither removes nor adds characters other than white space.
         let bare = |text: &str| text.split_whitespace().collect::<String>();
         assert_eq!(bare(&text), bare(&format!("s = {value}")));
         text.lines().map(str::to_owned).collect()

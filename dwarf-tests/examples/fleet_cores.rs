@@ -1,4 +1,4 @@
-//! Writes cores of twelve true crashes into a folder: `fleet_cores COUNT FOLDER`.
+//! Writes cores of twelve distinct crashes into a folder: `fleet_cores COUNT FOLDER`.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -12,7 +12,7 @@ struct Point {
     instructions: Option<u64>,
 }
 
-/// What was measured of each command, by size.
+/// The measurements of each command, by size.
 type Data = BTreeMap<String, Vec<Point>>;
 
 const COLOURS: &[&str] = &[
@@ -31,7 +31,7 @@ struct Panel {
 const TOP: f64 = 40.0;
 const WIDTH: f64 = 330.0;
 const HEIGHT: f64 = 280.0;
-/// The least that is drawn: clocks count hundredths of a second.
+/// The smallest value that is drawn: clocks count hundredths of a second.
 const LEAST_SECONDS: f64 = 0.01;
 
 fn main() -> std::io::Result<()> {
@@ -64,7 +64,7 @@ fn read(text: &str) -> Data {
     data
 }
 
-/// What is measured: its name, and its text.
+/// A measured quantity: its name, and its text.
 type Quantity = (&'static str, fn(&Point) -> String);
 
 /// A row for each command and quantity, a column for each size.

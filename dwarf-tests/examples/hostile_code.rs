@@ -1,4 +1,4 @@
-//! Writes code objects whose machine code was made to be followed in many ways, to measure what `hetdwarf annotate` takes:
+//! Writes code objects with machine code that is hard to analyse, to measure the cost of `hetdwarf annotate`:
 //!
 //! `cargo run --release -p dwarf-tests --example hostile_code -- INSTRUCTIONS FOLDER`
 #![allow(

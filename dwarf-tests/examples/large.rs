@@ -1,4 +1,4 @@
-//! Writes a code object as large as one likes: `large --help`.
+//! Writes a code object of any size: `large --help`.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -25,7 +25,7 @@ Usage: large [OPTIONS] OUT
 It prints the size of the file, its functions and units, and the address in the middle.
 ";
 
-/// What the arguments ask for.
+/// The settings from the arguments.
 struct Arguments {
     shape: Shape,
     stop: Option<String>,

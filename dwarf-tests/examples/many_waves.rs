@@ -1,4 +1,4 @@
-//! Writes a core file with as many waves as one likes: `many_waves COUNT OUT`.
+//! Writes a core file with any number of waves: `many_waves COUNT OUT`.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
-//! A headless browser, for pages: what is clicked and typed comes to the page as from a person.
+//! Controls a headless browser for tests of pages. Clicks and keys reach the page as from a person.
 //!
-//! It is Chromium, which is told what to do through a pipe, in the Chrome DevTools Protocol: JSON, each message ended by a
-//! zero byte.
+//! The browser is Chromium. It is controlled through a pipe with the Chrome DevTools Protocol: JSON messages, each terminated by a zero
+//! byte.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::cores::Folder;
 
-/// A browser with one page; it ends with this value.
+/// A browser with one page. Dropping it ends the browser.
 #[derive(Debug)]
 pub struct Browser {
     child: Child,
@@ -25,7 +25,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser; nothing, and a line on standard error, if none is installed.
+    /// Starts a browser. If none is installed, returns None and prints a line on standard error.
     #[must_use]
     pub fn start() -> Option<Browser> {
         let Some(program) = installed() else {
@@ -112,7 +112,7 @@ impl Browser {
         }
     }
 
-    /// The value of an expression of the page's language; promises are waited for.
+    /// Evaluates an expression of JavaScript and waits for promises.
     ///
     /// # Panics
     /// If it throws.
@@ -127,7 +127,7 @@ impl Browser {
         answer["result"]["value"].take()
     }
 
-    /// The texts of the elements that a selector of CSS names.
+    /// Returns the texts of the elements that match a CSS selector.
     pub fn texts(&mut self, selector: &str) -> Vec<String> {
         let found = self.evaluate(&format!(
             "[...document.querySelectorAll({selector:?})].map(e => e.textContent)"
@@ -135,10 +135,10 @@ impl Browser {
         serde_json::from_value(found).unwrap()
     }
 
-    /// Clicks into the middle of an element: of those that the selector names, the one with that number from 0.
+    /// Clicks the middle of the element with this index, from 0, among those that match the selector.
     ///
     /// # Panics
-    /// If there is none, or something else is in front of it.
+    /// If there is none, or another element covers it.
     pub fn click(&mut self, selector: &str, index: usize) {
         let middle = self.evaluate(&format!(
             "(() => {{ const element = document.querySelectorAll({selector:?})[{index}]; \
@@ -154,7 +154,7 @@ impl Browser {
         self.settle();
     }
 
-    /// Presses and releases a key, by its name: `ArrowDown`, `w`.
+    /// Presses and releases a key by its name: `ArrowDown`, `w`.
     pub fn press(&mut self, key: &str) {
         let mut down = json!({"type": "keyDown", "key": key});
         if key.chars().count() == 1 {
@@ -171,14 +171,14 @@ impl Browser {
         self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))");
     }
 
-    /// Shows the page as in the light or in the dark.
+    /// Sets the preferred color scheme: light or dark.
     pub fn prefer(&mut self, scheme: &str) {
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
         self.call("Emulation.setEmulatedMedia", features);
         self.settle();
     }
 
-    /// Everything that went wrong in the page since it was opened, and each address that it asked for, but its own.
+    /// Returns the page's errors since it was opened, and all addresses that it requested apart from its own.
     pub fn complaints(&mut self) -> Vec<String> {
         self.settle();
         let mut own = None;
@@ -201,7 +201,7 @@ impl Browser {
         found
     }
 
-    /// Writes a picture of the page to the folder that `HETDWARF_SCREENSHOTS` names, if it does.
+    /// Writes a picture of the page to the folder `HETDWARF_SCREENSHOTS`, if that is set.
     pub fn screenshot(&mut self, name: &str) {
         let Some(folder) = std::env::var_os("HETDWARF_SCREENSHOTS") else {
             return;
@@ -214,7 +214,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It is asked to end, so that its own processes do so too.
+        // The browser is asked to exit, so that its child processes exit too.
         let _ = write!(self.to, "{{\"id\":0,\"method\":\"Browser.close\"}}\0");
         let _ = self.to.flush();
         let _ = self.child.wait();
@@ -230,7 +230,7 @@ fn installed() -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// Decodes base64; what is no digit of it is passed over.
+/// Decodes base64. Other characters are ignored.
 #[must_use]
 pub fn base64(text: &str) -> Vec<u8> {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

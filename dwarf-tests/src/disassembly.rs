@@ -1,22 +1,22 @@
-//! What LLVM's disassembler says.
+//! Reads the output of LLVM's disassembler.
 
 use std::path::Path;
 use std::process::Command;
 
 use hetdwarf::arch::WaveSize;
 
-/// One line of `llvm-objdump -d`: the address, the dwords and the text.
+/// A line of `llvm-objdump -d`: the address, the dwords and the text.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Where the instruction is.
+    /// The address of the instruction.
     pub address: u64,
-    /// Its dwords.
+    /// The dwords of the instruction.
     pub dwords: Vec<u32>,
-    /// Its text.
+    /// The text of the instruction.
     pub text: String,
 }
 
-/// `text // 000000001900: BFA00001 <label>`, as llvm-objdump prints each instruction.
+/// Parses `text // 000000001900: BFA00001 <label>`, the format of llvm-objdump.
 #[must_use]
 pub fn parse(line: &str) -> Option<Line> {
     let (text, rest) = line.rsplit_once("// ")?;
@@ -36,7 +36,7 @@ pub fn parse(line: &str) -> Option<Line> {
     })
 }
 
-/// Every instruction of a file; what LLVM calls `.long` is none.
+/// Returns every instruction of a file. Lines with `.long` are left out.
 #[must_use]
 pub fn disassemble(objdump: &Path, file: &Path, wave_size: WaveSize) -> Vec<Line> {
     let wave_size = format!("--mattr=+wavefrontsize{}", wave_size.lanes());

@@ -1,8 +1,8 @@
-//! Code objects made by hand: an ELF file around sections of our own, and entries for `.debug_info`.
+//! Builds code objects: an ELF file around given sections, and entries for `.debug_info`.
 
 use core::ops::Range;
 
-/// A section, with what its header says.
+/// A section, with the fields of its header.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     name: &'a str,
@@ -16,7 +16,7 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// A section of a type, without flags, that is not loaded.
+    /// Returns a section of a type that has no flags and is not loaded.
     #[must_use]
     pub fn new(name: &'a str, kind: u32, bytes: &'a [u8]) -> Section<'a> {
         Section {
@@ -26,43 +26,43 @@ impl<'a> Section<'a> {
             address: 0,
             link: 0,
             info: 0,
-            // Offsets of notes and symbols count from an alignment of four or less.
+            // Offsets in notes and symbols require an alignment of four or less.
             alignment: 1,
             bytes,
         }
     }
 
-    /// With `sh_link` and `sh_info`.
+    /// Sets `sh_link` and `sh_info`.
     #[must_use]
     pub fn linked(self, link: u32, info: u32) -> Section<'a> {
         Section { link, info, ..self }
     }
 
-    /// With `sh_flags`.
+    /// Sets `sh_flags`.
     #[must_use]
     pub fn flags(self, flags: u64) -> Section<'a> {
         Section { flags, ..self }
     }
 
-    /// With `sh_addralign`.
+    /// Sets `sh_addralign`.
     #[must_use]
     pub fn aligned(self, alignment: u64) -> Section<'a> {
         Section { alignment, ..self }
     }
 
-    /// With `sh_addr`.
+    /// Sets `sh_addr`.
     #[must_use]
     pub fn at(self, address: u64) -> Section<'a> {
         Section { address, ..self }
     }
 }
 
-/// An `ET_DYN` file for gfx90a with these sections.
+/// Returns an `ET_DYN` file for gfx90a with these sections.
 #[must_use]
 pub fn code_object(sections: &[(&str, &[u8])]) -> Vec<u8> {
     let sections = sections.iter().map(|&(name, bytes)| {
         let section = Section::new(name, 1, bytes);
-        // Every section with code is at address 0x1000.
+        // Sections with code are at address 0x1000.
         let (flags, address) = if name == ".text" { (6, 0x1000) } else { (0, 0) };
         Section {
             flags,
@@ -73,10 +73,10 @@ pub fn code_object(sections: &[(&str, &[u8])]) -> Vec<u8> {
     object_file(3, &sections.collect::<Vec<_>>())
 }
 
-/// A file of a type (`ET_REL`, `ET_DYN`) for gfx90a with these sections, the first of which has number 1.
+/// Returns a file of a type (`ET_REL`, `ET_DYN`) for gfx90a with these sections. The first section has number 1.
 ///
 /// # Panics
-/// If there are too many.
+/// If there are too many sections.
 #[must_use]
 pub fn object_file(file_type: u16, sections: &[Section<'_>]) -> Vec<u8> {
     let mut names = vec![0];
@@ -105,7 +105,7 @@ pub fn object_file(file_type: u16, sections: &[Section<'_>]) -> Vec<u8> {
         headers.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         name += section.name.len() as u64 + 1;
         body.extend(section.bytes);
-        // Tables are read in place, which needs their alignment.
+        // Tables are read in place, so they must be aligned.
         body.resize(body.len().next_multiple_of(8), 0);
     }
     let mut file = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 64, 3];
@@ -129,52 +129,52 @@ pub fn object_file(file_type: u16, sections: &[Section<'_>]) -> Vec<u8> {
 /// The value of an attribute.
 #[derive(Clone, Debug)]
 pub enum Attribute {
-    /// `DW_FORM_data8`, or any other form with its bytes.
+    /// `DW_FORM_data8`, or another form with its bytes.
     Bytes(u8, Vec<u8>),
-    /// `DW_FORM_ref4` to an entry by its number.
+    /// `DW_FORM_ref4` with the number of an entry.
     Entry(usize),
-    /// An expression that calls an entry by its number.
+    /// An expression that calls the entry with this number.
     Call(usize),
 }
 
 impl Attribute {
-    /// `DW_FORM_data8`.
+    /// Returns a value of `DW_FORM_data8`.
     #[must_use]
     pub fn number(value: u64) -> Attribute {
         Attribute::Bytes(0x07, value.to_le_bytes().into())
     }
 
-    /// `DW_FORM_addr`.
+    /// Returns a value of `DW_FORM_addr`.
     #[must_use]
     pub fn address(value: u64) -> Attribute {
         Attribute::Bytes(0x01, value.to_le_bytes().into())
     }
 
-    /// `DW_FORM_string`.
+    /// Returns a value of `DW_FORM_string`.
     #[must_use]
     pub fn name(text: &str) -> Attribute {
         Attribute::Bytes(0x08, [text.as_bytes(), &[0]].concat())
     }
 
-    /// `DW_FORM_exprloc`.
+    /// Returns a value of `DW_FORM_exprloc`.
     #[must_use]
     pub fn expression(bytes: &[u8]) -> Attribute {
         Attribute::Bytes(0x18, [&uleb(bytes.len() as u64), bytes].concat())
     }
 }
 
-/// An entry: tag, attributes, and how many of the entries after it, with theirs, are its children.
+/// An entry: its tag, attributes and depth in the tree.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// `DW_TAG_…`.
     pub tag: u64,
-    /// `DW_AT_…` with their values.
+    /// The attributes `DW_AT_…` with their values.
     pub attributes: Vec<(u64, Attribute)>,
-    /// The number of entries that it is in.
+    /// The number of entries that enclose it.
     pub depth: usize,
 }
 
-/// A number as unsigned LEB128.
+/// Encodes a number as unsigned LEB128.
 #[must_use]
 pub fn uleb(mut value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -189,15 +189,15 @@ pub fn uleb(mut value: u64) -> Vec<u8> {
     }
 }
 
-/// `.debug_abbrev` and `.debug_info` with one unit of version 5, whose entries are in order and as deep
-/// as they say; the first is the unit.
+/// Returns `.debug_abbrev` and `.debug_info` with one unit of version 5. The entries are in order, with the given depths, and the first is
+/// the unit.
 ///
 /// # Panics
 /// If an entry refers to one that does not exist.
 #[must_use]
 pub fn debug_info(entries: &[Entry]) -> (Vec<u8>, Vec<u8>) {
     let (mut abbreviations, mut known): (Vec<u8>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
-    // Header of 12 bytes.
+    // The header has 12 bytes.
     let mut info = vec![0; 4];
     info.extend([5, 0, 1, 8, 0, 0, 0, 0]);
     let (mut offsets, mut references) = (Vec::new(), Vec::new());
@@ -249,15 +249,15 @@ pub fn debug_info(entries: &[Entry]) -> (Vec<u8>, Vec<u8>) {
     (abbreviations, info)
 }
 
-/// Where the code of linked code objects is.
+/// The address of the code in linked code objects.
 const BASE: u64 = 0x1000;
 
-/// A linked code object for gfx90a with machine code at 0x1000, a symbol for each function of it, and other sections.
+/// Returns a linked code object for gfx90a with machine code at 0x1000, a symbol for each function, and other sections.
 ///
 /// * `functions`: names, and ranges of the code in bytes, which may overlap.
 ///
 /// # Panics
-/// If there is too much.
+/// If a size exceeds its field.
 #[must_use]
 pub fn linked(
     code: &[u8],
@@ -287,7 +287,7 @@ pub fn linked(
     sections.push(Section::new(".symtab", SYMTAB, &symbols).linked(strings, 1));
     sections.push(Section::new(".strtab", STRTAB, &names));
     let mut file = object_file(DYN, &sections);
-    // A program header: the code, which is after the file's header, is loaded where its section is.
+    // A program header loads the code, which follows the file's header, at the address of its section.
     let at = file.len() as u64;
     file.extend([1, 0, 0, 0, 5, 0, 0, 0]);
     let size = code.len() as u64;
@@ -298,10 +298,10 @@ pub fn linked(
     file
 }
 
-/// Like [`linked`], with an entry for each function: `f`, `f1`, `f2`, ….
+/// Returns a code object like [`linked`] with an entry for each function: `f`, `f1`, `f2`, ….
 ///
 /// # Panics
-/// As [`linked`].
+/// See [`linked`].
 #[must_use]
 pub fn linked_code(code: &[u8], functions: &[Range<usize>]) -> Vec<u8> {
     const NAME: u64 = 0x03;

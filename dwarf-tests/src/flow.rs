@@ -1,9 +1,9 @@
-//! Machine code of gfx90a that was made to be followed in as many ways as there are: control flow that nests deeply or is not
-//! reducible, masks without end, functions that overlap.
+//! Builds machine code of gfx90a that is hard to analyse: deeply nested or irreducible control flow, very many masks, and overlapping
+//! functions.
 //!
-//! Bytes choose the instructions ([`code`]), so that a fuzzer writes programs rather than noise; [`KINDS`] are programs of any length.
-//! Encodings: AMD's "CDNA2" instruction set architecture, sections SOP1, SOP2, SOPC, SOPP, VOPC and VOP3; the names are checked
-//! against LLVM's disassembler in `tests/hostile/machine.rs`.
+//! Bytes choose the instructions ([`code`]), so that a fuzzer writes programs rather than noise. [`KINDS`] are programs of any length.
+//! Encodings: AMD's "CDNA2" instruction set architecture, sections SOP1, SOP2, SOPC, SOPP, VOPC and VOP3. `tests/hostile/machine.rs` checks
+//! the names against LLVM's disassembler.
 
 use core::ops::Range;
 
@@ -14,7 +14,7 @@ const VCC: u32 = 0x6a;
 /// The constant -1 as an operand.
 const ALL_ONES: u32 = 0xc1;
 
-/// An instruction; [`encode`] writes it.
+/// An instruction, which [`encode`] assembles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
     /// `s_nop 0`.
@@ -23,11 +23,11 @@ pub enum Item {
     Compare(u32),
     /// `v_add_u32 v1, v1, v2`.
     Add,
-    /// `s_mov_b64`, to and from.
+    /// `s_mov_b64`: destination and source.
     Move(u32, u32),
-    /// `s_{and,or,xor,andn2}_b64` (0 to 3): to, first and second.
+    /// `s_{and,or,xor,andn2}_b64` (0 to 3): destination, first and second source.
     Bits(u32, u32, u32, u32),
-    /// `s_{and,or,xor,andn2}_saveexec_b64` (0 to 3): to and from.
+    /// `s_{and,or,xor,andn2}_saveexec_b64` (0 to 3): destination and source.
     Save(u32, u32, u32),
     /// `v_writelane_b32`: vector register, scalar register and lane.
     WriteLane(u32, u32, u32),
@@ -48,7 +48,7 @@ pub enum Item {
 /// The opcodes of [`Item::Branch`].
 const BRANCHES: [u32; 7] = [2, 4, 5, 6, 7, 8, 9];
 
-/// The code of a program. A branch that goes too far for its operand goes as far as it can.
+/// Assembles a program. A branch beyond the range of its operand goes as far as possible.
 ///
 /// # Panics
 /// If it has too many instructions.
@@ -104,7 +104,7 @@ pub fn encode(items: &[Item]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// The program that bytes choose: four for each instruction.
+/// Returns the program that bytes choose: four for each instruction.
 #[must_use]
 pub fn code(bytes: &[u8]) -> Vec<Item> {
     let chunks = bytes.as_chunks::<4>().0;
@@ -112,7 +112,7 @@ pub fn code(bytes: &[u8]) -> Vec<Item> {
     let mask = |byte: u8| match byte % 32 {
         0..=5 => EXEC,
         6..=9 => VCC,
-        // Even scalar registers, of which some are kept by functions and some are not.
+        // Even scalar registers, some caller-saved and some callee-saved.
         n => 2 * (u32::from(n) - 10) + if byte & 0x80 == 0 { 0 } else { 40 },
     };
     let scalar = |byte: u8| u32::from(byte) % 100;
@@ -129,7 +129,7 @@ pub fn code(bytes: &[u8]) -> Vec<Item> {
             10 => Item::ReadLane(scalar(a), 40 + u32::from(b % 8), c.into()),
             11 => Item::CompareScalar(scalar(a)),
             12 | 13 => {
-                // Forwards or back, mostly not far.
+                // Forward or backward, mostly over a short distance.
                 let far = usize::from(b) % 64 + if c % 8 == 0 { count / 2 } else { 0 };
                 let to = match c & 0x80 {
                     0 => number + 1 + far,
@@ -146,7 +146,7 @@ pub fn code(bytes: &[u8]) -> Vec<Item> {
     items
 }
 
-/// A code object with this program as one function, or as several that overlap.
+/// Returns a code object with this program as one function, or as several overlapping functions.
 #[must_use]
 pub fn object(items: &[Item], overlapping: usize) -> Vec<u8> {
     let code = encode(items);
@@ -156,10 +156,10 @@ pub fn object(items: &[Item], overlapping: usize) -> Vec<u8> {
     linked_code(&code, &functions)
 }
 
-/// A way to make programs of any length, with its name; and into how many functions that overlap they are divided.
+/// A kind of program of any length: its name, its generator, and the number of overlapping functions.
 pub type Kind = (&'static str, fn(usize) -> Vec<Item>, fn(usize) -> usize);
 
-/// All of them.
+/// All kinds of programs.
 pub const KINDS: &[Kind] = &[
     ("regions in one another", nested, one),
     ("loops in one another", loops, one),
@@ -184,12 +184,12 @@ fn region(number: usize) -> u32 {
     u32::try_from(number % 48).unwrap() * 2
 }
 
-/// Regions, each within the one before: EXEC is narrowed, and restored after all others.
+/// Returns nested regions: each narrows EXEC, and restores it after the inner regions.
 fn nested(count: usize) -> Vec<Item> {
     let depth = count / 6;
     let mut items = Vec::with_capacity(count);
     for level in 0..depth {
-        // The last one ends first: five items on the way in, and one on the way out.
+        // The innermost region ends first: five items on the way in, and one on the way out.
         let end = depth * 5 + (depth - 1 - level);
         items.extend([
             Item::Compare(region(level)),
@@ -208,7 +208,7 @@ fn nested(count: usize) -> Vec<Item> {
     items
 }
 
-/// Loops that lanes leave one by one, each within the one before.
+/// Returns nested loops that lanes leave one by one.
 fn loops(count: usize) -> Vec<Item> {
     let depth = count / 5;
     let mut items = Vec::with_capacity(count);
@@ -224,7 +224,7 @@ fn loops(count: usize) -> Vec<Item> {
     items
 }
 
-/// Branches into the middle of what others jump over, forwards and back.
+/// Returns branches into the middle of skipped code, forward and backward.
 fn irreducible(count: usize) -> Vec<Item> {
     let mut items: Vec<Item> = (0..count)
         .map(|n| match n % 4 {
@@ -238,7 +238,7 @@ fn irreducible(count: usize) -> Vec<Item> {
     items
 }
 
-/// Each instruction leaves another mask, which nothing restores before the end.
+/// Returns code in which each instruction makes another mask, and nothing restores EXEC before the end.
 fn narrowing(count: usize) -> Vec<Item> {
     let mut items = vec![Item::Move(98, EXEC)];
     for n in 0..count / 3 {
@@ -252,7 +252,7 @@ fn narrowing(count: usize) -> Vec<Item> {
     items
 }
 
-/// Masks that are kept in lanes of vector registers, and come back from there.
+/// Returns code that saves masks in lanes of vector registers and restores them.
 fn lanes(count: usize) -> Vec<Item> {
     let mut items = Vec::with_capacity(count);
     let number = |n: usize| u32::try_from(n).unwrap();
@@ -278,7 +278,7 @@ fn lanes(count: usize) -> Vec<Item> {
     items
 }
 
-/// Sections with all lanes, within each other and with branches.
+/// Returns nested sections of all lanes, with branches.
 fn whole_wave(count: usize) -> Vec<Item> {
     let mut items: Vec<Item> = (0..count)
         .map(|n| match n % 5 {

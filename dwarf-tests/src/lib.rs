@@ -1,4 +1,4 @@
-//! What the tests of this package share: fixtures, the command run in this process, and numbers in JSON.
+//! Shared helpers of the tests: fixtures, running the command in this process, and numbers in JSON.
 
 pub mod browser;
 pub mod cores;
@@ -18,16 +18,16 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 pub use test_skips::skipped;
 
-/// The folder of this package.
+/// Returns the folder of this package.
 #[must_use]
 pub fn package() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A file or folder among the fixtures.
+/// Returns the path of a fixture.
 #[must_use]
 pub fn fixture(path: &str) -> PathBuf {
-    // Those that tests in the library read stand there, so that its package is complete.
+    // Fixtures for the library's own tests are in its package, so that the package is complete.
     let folder = match path.starts_with("debug_info") {
         true => "../tests",
         false => "fixtures",
@@ -35,7 +35,7 @@ pub fn fixture(path: &str) -> PathBuf {
     package().join(folder).join(path)
 }
 
-/// Every file of the corpus that is a code object by itself, in a fixed order.
+/// Returns the files of the corpus that are code objects themselves, in a fixed order.
 #[must_use]
 pub fn corpus() -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -60,7 +60,7 @@ pub fn corpus() -> Vec<PathBuf> {
     files
 }
 
-/// A small object of each producer that was tried (`spec-notes/producers.md`), in a fixed order.
+/// Returns a small object of each tested producer (`spec-notes/producers.md`), in a fixed order.
 #[must_use]
 pub fn of_producers() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(fixture("producers")).unwrap();
@@ -74,19 +74,19 @@ pub fn of_producers() -> Vec<PathBuf> {
     files
 }
 
-/// The folders of the stopped waves.
+/// Returns the folders of the stopped waves.
 #[must_use]
 pub fn wave_cases() -> Vec<PathBuf> {
     cases("waves", 10)
 }
 
-/// The folders of the stopped waves in which the place of every lane is known.
+/// Returns the folders of the stopped waves in which the position of every lane is known.
 #[must_use]
 pub fn lane_cases() -> Vec<PathBuf> {
     cases("lanes", 44)
 }
 
-/// The folders in one of the fixtures', in a fixed order; there are so many at least.
+/// Returns the folders of a kind of fixture, in a fixed order. Panics if there are fewer than `at_least`.
 fn cases(kind: &str, at_least: usize) -> Vec<PathBuf> {
     let mut cases: Vec<_> = std::fs::read_dir(fixture(kind))
         .unwrap()
@@ -98,7 +98,7 @@ fn cases(kind: &str, at_least: usize) -> Vec<PathBuf> {
     cases
 }
 
-/// Those in which call frame information was compared with what really happened.
+/// Returns the cases in which call frame information was compared with the emulated run.
 #[must_use]
 pub fn wave_cases_with_cfi() -> Vec<PathBuf> {
     let mut cases = wave_cases();
@@ -107,14 +107,14 @@ pub fn wave_cases_with_cfi() -> Vec<PathBuf> {
     cases
 }
 
-/// A JSON file.
+/// Reads a JSON file.
 #[must_use]
 pub fn json(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap())
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A number, or a string that is one in decimal or after `0x`.
+/// Returns a number from a JSON number, or from a string in decimal or after `0x`.
 #[must_use]
 pub fn number(value: &Value) -> u128 {
     let Some(text) = value.as_str() else {
@@ -129,10 +129,10 @@ pub fn number(value: &Value) -> u128 {
     }
 }
 
-/// The variables of all frames of a document of `vars`.
+/// Returns the variables of all frames in a document of `vars`.
 ///
 /// # Panics
-/// If it is no such document.
+/// If it is not a document of `vars`.
 #[must_use]
 pub fn variables(document: &Value) -> Vec<Value> {
     let frames = document["frames"].as_array().unwrap().iter();
@@ -142,12 +142,12 @@ pub fn variables(document: &Value) -> Vec<Value> {
         .collect()
 }
 
-/// The number that a call frame has in a document of `unwind`; those further out than it leads are counted on.
+/// Returns the number of a call frame in a document of `unwind`. Frames beyond the document's last are numbered consecutively.
 ///
-/// * `level`: which of the call frames it is, 0 for the innermost.
+/// * `level`: the index of the call frame, 0 for the innermost.
 ///
 /// # Panics
-/// If it is no such document.
+/// If it is not a document of `unwind`.
 #[must_use]
 pub fn call_number(document: &Value, level: u64) -> u64 {
     let frames = document["frames"].as_array().unwrap();
@@ -163,10 +163,10 @@ pub fn call_number(document: &Value, level: u64) -> u64 {
     call.copied().unwrap_or_else(further_out)
 }
 
-/// The frames of a document of `vars` as lanes see them that wait elsewhere.
+/// Returns the frames in a document of `vars` that are shown for lanes waiting elsewhere.
 ///
 /// # Panics
-/// If it is no such document.
+/// If it is not a document of `vars`.
 #[must_use]
 pub fn waiting_frames(document: &Value) -> Vec<Value> {
     let frames = document["frames"].as_array().unwrap().iter();
@@ -177,7 +177,7 @@ pub fn waiting_frames(document: &Value) -> Vec<Value> {
     here.chain(others.flatten()).cloned().collect()
 }
 
-/// Takes the work-items of lanes out of a document.
+/// Removes the work-items of lanes from a document.
 pub fn without_work_items(document: &mut Value) {
     match document {
         Value::Array(items) => items.iter_mut().for_each(without_work_items),
@@ -189,7 +189,7 @@ pub fn without_work_items(document: &mut Value) {
     }
 }
 
-/// What a command printed, and how it ended.
+/// The output and exit status of a command.
 #[derive(Debug)]
 pub struct Ran {
     /// Standard output, without colours.
@@ -216,7 +216,7 @@ pub fn hetdwarf<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> Ra
     }
 }
 
-/// An LLVM tool of version 22; nothing, and a line on standard error, if it is not installed.
+/// Returns the path of an LLVM tool of version 22. If it is not installed, returns None and reports a skipped test.
 #[must_use]
 pub fn llvm_tool(name: &str) -> Option<PathBuf> {
     let name = format!("{name}-22");

@@ -1,4 +1,4 @@
-//! Asks every public entry about some input; the answers do not matter.
+//! Calls every public entry point on an input. The results do not matter.
 
 use core::ops::Range;
 
@@ -20,7 +20,7 @@ use hetdwarf::query::Query;
 use hetdwarf::report::UnwindDocument;
 use hetdwarf::wave::{AccessError, Memory, Snapshot, Wave};
 
-/// A wave in which everything is zero, but for the execution mask.
+/// A wave in which everything is zero except the execution mask.
 pub struct Zeros(pub WaveSize);
 
 impl Wave for Zeros {
@@ -55,7 +55,7 @@ impl Wave for Zeros {
     }
 }
 
-/// Everything that can be asked of a file.
+/// Runs every query on a file.
 pub fn file(data: &[u8]) {
     let Ok(found) = code_objects(data) else {
         return;
@@ -67,7 +67,7 @@ pub fn file(data: &[u8]) {
     }
 }
 
-/// Everything that can be asked of a code object.
+/// Runs every query on a code object.
 pub fn code_object<'a>(object: &'a CodeObject<'a>) {
     let _ = ObjectInfo::of(object);
     let _ = object.kernels();
@@ -88,7 +88,7 @@ pub fn code_object<'a>(object: &'a CodeObject<'a>) {
     }
 }
 
-/// Units, functions, lines and a part of the entries.
+/// Reads units, functions, lines and a part of the entries.
 fn entries(program: &Program<'_>, addresses: &mut Vec<u64>) {
     let info = program.info();
     let mut units = info.units();
@@ -132,7 +132,7 @@ fn entries(program: &Program<'_>, addresses: &mut Vec<u64>) {
     }
 }
 
-/// Call frame information: entries, rows and how they print.
+/// Reads and prints call frame information: entries and rows.
 fn frames(program: &Program<'_>) {
     let section = *program.cfi().section();
     let printer = FramePrinter::new(section, RegisterStyle::default(), program.dialect());
@@ -153,7 +153,7 @@ fn frames(program: &Program<'_>) {
     }
 }
 
-/// A stop at an address: the call stack and the variables of two frames; how many those are.
+/// Stops at an address, and reads the call stack and the variables of two frames. Returns the number of variables.
 pub fn stop(program: &Program<'_>, pc: u64) -> usize {
     let wave = Zeros(
         program
@@ -185,7 +185,7 @@ pub fn stop(program: &Program<'_>, pc: u64) -> usize {
     variables
 }
 
-/// Expressions with the names of some variables, whatever their types are.
+/// Evaluates expressions with the names of some variables, regardless of their types.
 fn questions(frame: StopFrame<'_, '_, '_>, names: &[String]) {
     let Ok(mut query) = Query::new(frame) else {
         return;
@@ -215,7 +215,7 @@ fn questions(frame: StopFrame<'_, '_, '_>, names: &[String]) {
     }
 }
 
-/// An expression: decoded, printed, parsed, and evaluated for one lane and for all.
+/// Decodes, prints and parses an expression, and evaluates it for one lane and for all lanes.
 pub fn expression(bytes: &[u8]) {
     for dialect in [
         Dialect::User,
@@ -267,7 +267,7 @@ pub fn expression(bytes: &[u8]) {
     }
 }
 
-/// Text as an expression.
+/// Parses text as an expression.
 pub fn text(text: &str) {
     let options = ParseOptions {
         encoding: Encoding::AMDGPU.in_memory(),
@@ -278,7 +278,7 @@ pub fn text(text: &str) {
     }
 }
 
-/// A snapshot: read, and written again.
+/// Reads a snapshot, and writes it again.
 pub fn snapshot(bytes: &[u8]) {
     if let Ok(snapshot) = Snapshot::from_json(bytes) {
         let text = snapshot.to_json();

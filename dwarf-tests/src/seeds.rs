@@ -1,14 +1,13 @@
-//! Seeds that no run has tried before.
+//! Chooses seeds that have not been tried in earlier runs.
 
 use std::env::{VarError, var};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The first of the seeds that `HETDWARF_SEED` asks for: a hexadecimal number, or `fresh` for those of this moment.
-/// Nothing where it is not set: a test then tries the seeds that it names itself, and gives the same answer every
-/// time.
+/// Returns the first seed that `HETDWARF_SEED` asks for: a hexadecimal number, or `fresh` for seeds from the current time. Returns None if
+/// it is not set. Tests then use fixed seeds and are deterministic.
 ///
 /// # Panics
-/// The variable is neither.
+/// If the variable has another value.
 #[must_use]
 pub fn asked_for() -> Option<u64> {
     match var("HETDWARF_SEED") {
@@ -19,7 +18,7 @@ pub fn asked_for() -> Option<u64> {
     }
 }
 
-/// The first of the seeds of this moment.
+/// Returns a first seed from the current time.
 #[must_use]
 pub fn fresh() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();

@@ -1,7 +1,7 @@
-//! Random logs in the form of ROCm's debug agent: every wave that is whole in the text is found, and nothing is invented.
+//! Reads random logs in the format of ROCm's debug agent: every complete wave in the text is found, and nothing is invented.
 //!
-//! The text is written here by the agent's description: waves of one or several programs, line by line among each other, behind what launchers and services
-//! put before each line, with other output between, coloured, with the ends of lines of Windows, and cut.
+//! The text is written here according to the agent's description. Waves of one or several programs are interleaved line by line, with the
+//! prefixes of launchers and services and other output between. They may be coloured, have Windows line ends, or be truncated.
 
 use std::fmt::Write as _;
 
@@ -100,7 +100,7 @@ fn wave(random: &mut Random, number: u64) -> Printed {
     }
 }
 
-/// A program with what is before its lines.
+/// A program with the prefix of its lines.
 struct Rank {
     label: String,
     times: usize,
@@ -186,7 +186,7 @@ fn write(random: &mut Random, ranks: &mut [Rank]) -> (String, Vec<Vec<usize>>) {
     (text, ends)
 }
 
-/// Returns true if a wave that was found is one that was printed, as far as it is there.
+/// Returns true if a found wave equals the available part of a printed one.
 fn is_of(found: &LoggedWave, printed: &Printed) -> bool {
     let has = |name: &String, value: &u64| printed.scalars.contains(&(name.clone(), *value));
     let has_lanes = |name: &String, values: &Vec<u32>| {

@@ -1,4 +1,4 @@
-//! Evaluating an expression allocates nothing, but for what composites keep in the arena.
+//! Evaluating an expression allocates nothing, except for composites in the arena.
 //!
 //! The expressions are those of `vectors/` that can be evaluated, and a few that need entries or a frame.
 
@@ -274,8 +274,8 @@ fn calls_frames_and_types_allocate_nothing() {
     }
 }
 
-/// Calls that are nested deeper than there is room for in place, each with something to do after it: two stacks of
-/// 20 get twice the room as often as it takes, from 3 and 4.
+/// Calls nested beyond the inline capacity, each with operations after it: two stacks of 20 double their capacity as often as needed, from
+/// 3 and 4.
 #[test]
 fn deep_calls_allocate_as_often_as_their_stacks_double() {
     const CALLS: usize = 20;

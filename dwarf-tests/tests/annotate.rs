@@ -1,4 +1,4 @@
-//! `hetdwarf annotate`: what it adds, and that it changes nothing else.
+//! Tests the additions of `hetdwarf annotate`, and that everything else is unchanged.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -107,9 +107,9 @@ fn is_within(runs: &Value, pc: u128) -> bool {
     })
 }
 
-/// Without any recovery, the annotated object says of every stop and lane what recovery says of the original: the same state
-/// and an address that the emulator calls right. It is the same one but for lanes that another wave might have wait together with
-/// others that part from them.
+/// Without recovery, the annotated object gives the same state for every stop and lane as recovery gives for the original, and an address
+/// that the emulator accepts. The address differs only for lanes that could wait in another wave together with lanes that diverge from
+/// them.
 #[test]
 fn annotations_say_what_recovery_says() {
     let folder = Folder::new("lanes");
@@ -163,7 +163,7 @@ fn annotations_say_what_recovery_says() {
     assert!(same * 100 >= waiting * 95, "{same}");
     assert!(expected_line * 100 >= waiting * 71, "{expected_line}");
     assert!(waiting > 6000);
-    // Two are of a loop whose mask is kept in several places: no lane has the bits of one without those of the others.
+    // Two are in a loop whose mask is stored in several places: no lane has the bits of one without the others.
     assert_eq!(left_out, 0);
 }
 
@@ -196,7 +196,7 @@ fn unchanged_part(file: &[u8]) -> (Vec<Vec<u8>>, BTreeMap<String, Vec<u8>>) {
     (loaded, others)
 }
 
-/// `llvm-dwarfdump`'s text of all entries without what was added and without offsets that moved.
+/// Returns `llvm-dwarfdump`'s text of all entries, without the additions and without moved offsets.
 fn entries(tool: &Path, file: &Path) -> Vec<String> {
     let ran = Command::new(tool)
         .arg("--debug-info")
@@ -208,7 +208,7 @@ fn entries(tool: &Path, file: &Path) -> Vec<String> {
         "DW_AT_LLVM_lanes",
         "DW_AT_LLVM_lane_pc",
         "DW_AT_LLVM_active_lane",
-        // What LLVM calls the code of the last.
+        // LLVM's name for the last attribute's code.
         "DW_AT_LLVM_ptrauth_isa_pointer",
     ];
     let lines = text
@@ -235,7 +235,7 @@ fn without_offsets(line: &str) -> String {
     if let Some((start, _)) = text.split_once("<decoding error> fa ") {
         return start.to_owned();
     }
-    // What they name is an entry too.
+    // Their operands refer to entries too.
     for name in [
         "DW_OP_implicit_pointer 0x",
         "DW_OP_GNU_implicit_pointer 0x",
@@ -257,8 +257,8 @@ fn without_offsets(line: &str) -> String {
     line
 }
 
-/// Of objects that differ only in the source that they were made of the smallest: the compiler, the target, the level and what else
-/// the name says are a kind. All together take ten minutes.
+/// Returns the smallest of the objects that differ only in their source: the compiler, the target, the level and the rest of the name make
+/// a kind. All objects together would take ten minutes.
 fn smallest_of_each_kind(objects: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut found: BTreeMap<(String, String), (u64, PathBuf)> = BTreeMap::new();
     for object in objects {
@@ -291,7 +291,7 @@ fn nothing_else_changes() {
     let (mut changed, mut functions, mut covered, mut size) = (0, 0, 0, 0);
     // GCC's have a whole library each; one is enough.
     let is_gcc = |object: &PathBuf| object.components().any(|part| part.as_os_str() == "gcc12");
-    // What holds code objects is in `annotate_containers.rs`.
+    // `annotate_containers.rs` tests containers.
     let is_alone = |object: &PathBuf| {
         let file = std::fs::read(object).unwrap();
         hetdwarf::object::CodeObject::parse(&file).is_ok()
@@ -351,7 +351,7 @@ fn nothing_else_changes() {
     assert!(changed > 100 && covered * 100 > size * 90);
 }
 
-/// What the command refuses, and what it leaves alone.
+/// Tests the files that the command rejects, and those it leaves unchanged.
 #[test]
 fn files_are_handled_with_care() {
     let folder = Folder::new("files");
@@ -372,7 +372,7 @@ fn files_are_handled_with_care() {
         assert!(ran.err.contains("another file"), "{}", ran.err);
         assert!(std::fs::read(&input).unwrap() == before);
     }
-    // What cannot be written is not there at all.
+    // A file that cannot be written does not exist afterwards.
     let ran = run(&input, &folder.path("none/out.hsaco"), &[]);
     assert_eq!(ran.status, 2);
     // One function of several.
@@ -385,7 +385,7 @@ fn files_are_handled_with_care() {
         ran.out
     );
     assert!(std::fs::read(&output).unwrap() != before);
-    // What is no code object by itself is copied, and it is said.
+    // A file that is not a code object is copied, with a message.
     let ran = run(&fixture("object/not-there"), &output, &[]);
     assert_eq!(ran.status, 2);
     let relocatable = corpus()
@@ -401,7 +401,7 @@ fn files_are_handled_with_care() {
     assert_eq!(left.len(), 2, "{left:?}");
 }
 
-/// What is left out for a limit is said in both forms; the file is written all the same, since what it has is right.
+/// Parts left out because of a limit are reported in both forms. The file is written all the same, because its contents are right.
 #[test]
 fn what_a_limit_leaves_out_is_said() {
     let folder = Folder::new("limit");
@@ -494,8 +494,8 @@ fn damaged_objects_are_survived() {
     assert!(written > 100 && errors > 30);
 }
 
-/// What is written can be opened, and the symbols are those that there were: of a file with a segment that ends inside its table of symbols,
-/// and of one whose section names are not in it, which is left alone.
+/// The output can be opened and has the original symbols: for a file with a segment that ends inside its symbol table, and for one without
+/// its section names, which is left unchanged.
 #[test]
 fn damaged_layouts_give_files_that_can_be_opened() {
     let folder = Folder::new("layouts");

@@ -1,5 +1,4 @@
-//! `hetdwarf annotate` of files that hold code objects: what is in them is annotated as it would be by itself, and nothing else of them
-//! is another.
+//! Runs `hetdwarf annotate` on containers: their code objects are annotated as single ones would be, and all other bytes are unchanged.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -25,7 +24,7 @@ fn alone(object: &EmbeddedCodeObject<'_>) -> Vec<u8> {
     found.file
 }
 
-/// Annotates a container, and compares what is found in it then with what was; gives the file and how many code objects changed.
+/// Annotates a container, and compares its code objects before and after. Returns the file and the number of changed code objects.
 fn check(file: &[u8], name: &str) -> (Annotated, usize) {
     let found = annotated(file);
     let [before, after] = [file, &found.file].map(|file| code_objects(file).unwrap());
@@ -62,7 +61,7 @@ fn bundles_hold_annotated_code_objects() {
     is_read_by_the_bundler(&found.file, "plain");
 }
 
-/// LLVM's bundler finds in a bundle what is found here.
+/// Checks that LLVM's bundler finds the same code objects in a bundle.
 fn is_read_by_the_bundler(file: &[u8], name: &str) {
     let Some(tool) = llvm_tool("clang-offload-bundler") else {
         return;
@@ -87,8 +86,7 @@ fn is_read_by_the_bundler(file: &[u8], name: &str) {
     }
 }
 
-/// Compressed ones are compressed again in the same way, with the hash of what is inside now. The bundle inside is the same in
-/// all of these files.
+/// Compressed bundles are compressed again with the same method, and the new hash. The bundle inside is the same in all of these files.
 #[test]
 fn compressed_bundles_hold_annotated_code_objects() {
     let plain = std::fs::read(fixture("corpus/bundle/plain.hipfb")).unwrap();
@@ -103,14 +101,14 @@ fn compressed_bundles_hold_annotated_code_objects() {
     ] {
         let path = fixture("corpus/bundle").join(format!("{name}.hipfb"));
         let file = std::fs::read(path).unwrap();
-        // What clang wrote.
+        // The hash that clang wrote.
         assert_eq!(file[at..at + 8], hash(&plain), "{name}");
         let (found, changed) = check(&file, name);
         assert_eq!((changed, found.notes.as_slice()), (2, &[][..]), "{name}");
         assert_eq!(found.file[..8], file[..8], "{name}");
         assert_eq!(found.file[at..at + 8], hash(&inside), "{name}");
         is_read_by_the_bundler(&found.file, name);
-        // One after the other; of those of the first version only the last can be told from what follows.
+        // Two files in sequence. In the first version of the format, only the last file has a known end.
         if at > 12 {
             let (two, changed) = check(&[file.as_slice(), &file].concat(), name);
             assert_eq!(changed, 4, "{name}");

@@ -1,4 +1,4 @@
-//! What `annotate` makes of objects with indices: every name leads to the entry to which it led before, as LLVM reads both files
+//! Tests `annotate` on objects with indices: every name leads to the same entry as before, according to LLVM on both files
 //! (`fixtures/annotate/README.md`).
 #![allow(
     clippy::unwrap_used,

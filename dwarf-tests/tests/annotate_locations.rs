@@ -1,7 +1,8 @@
-//! `annotate --locations`: what is added to location lists, held against the values that variables really had.
+//! Compares the additions of `annotate --locations` to location lists with the true values of variables.
 //!
-//! No parameter of the stopped programs is constant. Here those are made so that never change: the entry of their type is made that of the
-//! constant type, which the programs have. Their location lists are checked as they are, and as if the compiler had lost most of them.
+//! No parameter of the stopped programs is constant. Here parameters that never change are made constant, by changing the entry of their
+//! type to the constant type, which the programs have. Their location lists are checked unchanged, and as if the compiler had lost most
+//! entries.
 
 #![allow(
     clippy::unwrap_used,
@@ -33,7 +34,7 @@ use serde_json::Value as Json;
 
 type Bytes<'a> = gimli::EndianSlice<'a, gimli::LittleEndian>;
 
-/// An entry: its tag, its name, the type that it refers to, and where in the section that reference is.
+/// An entry: its tag, its name, the type that it refers to, and the offset of that reference in the section.
 struct Entry {
     offset: usize,
     tag: gimli::DwTag,
@@ -142,7 +143,7 @@ fn unchanged(everhad: &Json) -> BTreeSet<Parameter> {
     all.difference(&changed).cloned().collect()
 }
 
-/// What the debugging information of a file alone gives at a stop.
+/// Reads the variables at a stop from the debugging information of a file alone.
 fn given(file: &[u8], wave: &Snapshot, mut look: impl FnMut(&[VariableValue<'_>])) {
     let object = CodeObject::parse(file).unwrap();
     let program = Program::load(&object).unwrap();
@@ -180,7 +181,7 @@ fn annotated(file: &[u8], locations: bool) -> Annotated {
     annotate(file, &Limits::default(), &request).unwrap()
 }
 
-/// The values that are given at a stop, held against those that the variables had; returns how many were not given before.
+/// Compares the given values at a stop with the true values. Returns the number of values that were not given before.
 fn check_stop(
     [before, after]: [&[u8]; 2],
     wave: &Snapshot,
@@ -199,7 +200,7 @@ fn check_stop(
     new.len()
 }
 
-/// A number as LEB128 of so many bytes, or of as many as it needs.
+/// Encodes a number as LEB128 of `size` bytes, or of as many as it needs.
 fn uleb(mut value: u64, size: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
@@ -213,7 +214,7 @@ fn uleb(mut value: u64, size: usize) -> Vec<u8> {
     }
 }
 
-/// The file in which each entry of the location lists of some parameters ends after its first instruction, as if the compiler had lost them.
+/// Returns a file in which each location list entry of some parameters ends after its first instruction, as if the compiler had lost them.
 fn with_short_lists(file: &[u8], names: &BTreeSet<Parameter>) -> Vec<u8> {
     let object = CodeObject::parse(file).unwrap();
     let program = Program::load(&object).unwrap();
@@ -294,7 +295,7 @@ fn check(folder: &Path, name: &str, style: &str) -> usize {
     new
 }
 
-/// What is written is well-formed, and covers what the report says.
+/// The output is well-formed, and covers what the report says.
 fn check_file(before: &[u8], found: &Annotated, name: &str) {
     let findings = |file: &[u8]| {
         let object = CodeObject::parse(file).unwrap();
@@ -328,7 +329,7 @@ fn check_file(before: &[u8], found: &Annotated, name: &str) {
     assert_eq!(covered("after", &found.file), was + added, "{name}");
 }
 
-/// No value that is given by what was added is wrong, what was given before stays what it was, and some values are new.
+/// No added value is wrong, the former values are unchanged, and some values are new.
 #[test]
 fn values_that_are_added_are_true() {
     let mut new = BTreeMap::new();

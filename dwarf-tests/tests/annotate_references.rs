@@ -18,7 +18,7 @@ use hetdwarf::object::CodeObject;
 /// `DW_AT_LLVM_lane_pc`.
 const LANE_PC: DwAt = DwAt(0x3e12);
 
-/// An attribute of some vendor, which nobody knows: before DWARF 4 its block may be an expression.
+/// An unknown vendor attribute: before DWARF 4 its block may be an expression.
 const VENDORS: DwAt = DwAt(0x3ffe);
 
 /// A part of a unit or of a list.
@@ -31,10 +31,10 @@ enum Part {
     Nested(Vec<Part>),
 }
 
-/// How an entry is referred to.
+/// The form of a reference to an entry.
 #[derive(Clone, Copy)]
 enum Offset {
-    /// By its offset in the unit, which has so many bytes.
+    /// An offset in the unit, in a field of this many bytes.
     Unit(usize),
     /// By its offset in the unit, encoded as LEB128.
     Leb128(usize),
@@ -108,7 +108,7 @@ impl Made {
                 body.push(0);
                 continue;
             }
-            // They descend, but that of the first is the highest: the one after it has a byte more than those of functions.
+            // The codes descend, except that the first is the highest: the next has one byte more than those of functions.
             let code = match number {
                 0 => 200,
                 number => (unit.entries.len() - number) as u64,
@@ -140,7 +140,7 @@ impl Made {
     }
 }
 
-/// A number as LEB128 of so many bytes.
+/// Encodes a number as LEB128 of `size` bytes.
 fn padded(mut value: usize, size: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for at in 1..=size {
@@ -152,7 +152,7 @@ fn padded(mut value: usize, size: usize) -> Vec<u8> {
     bytes
 }
 
-/// The length of a block or expression, and what it has; sizes do not depend on where entries are.
+/// The length of a block or expression, and its contents. Sizes do not depend on the offsets of entries.
 fn block(form: DwForm, parts: Vec<Part>) -> Vec<Part> {
     let mut bytes = Vec::new();
     Made::default().parts(&parts, 0, &mut bytes);
@@ -358,7 +358,7 @@ fn everything() -> Everything {
     };
     let call = |to| vec![raw([0x99]), Part::Entry(to, InUnit(4))];
 
-    // What makes offsets too long for seven bits, and later on for a byte.
+    // Fillers that make offsets too long for seven bits, and later for a byte.
     let filler = |length| entry(&"-".repeat(length), DW_TAG_variable, Vec::new());
     let mut new = vec![root("new"), filler(85), target("a0")];
     new.push(refers(
@@ -474,7 +474,7 @@ fn everything() -> Everything {
         DW_FORM_exprloc,
         parts,
     ));
-    // A constant of the same bytes stays what it is.
+    // A constant with the same bytes is unchanged.
     let constant = (
         DW_AT_const_value,
         DW_FORM_block1,
@@ -766,7 +766,7 @@ fn units_of_ranges(file: &[u8]) -> Vec<String> {
     names
 }
 
-/// Each entry leads where its name says, before and after; the operations and constants are those that there were.
+/// Each reference leads to the named entry, before and after, and the operations and constants are unchanged.
 #[test]
 fn everything_that_refers_to_an_entry_is_followed() {
     let before = object();

@@ -1,7 +1,7 @@
-//! The command line: what it prints for people, how it ends, and that JSON is JSON.
+//! Tests the command line: its text output, its exit statuses, and that JSON output is valid.
 //!
-//! Texts are checked in under `snapshots/`; they are reviewed like code. The values in them are checked against
-//! the truth elsewhere (`variables.rs`, `object.rs`), but those of the built-in example are checked here.
+//! Texts are checked in under `snapshots/` and reviewed like code. Other tests check the values in them (`variables.rs`, `object.rs`);
+//! those of the built-in example are checked here.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -191,9 +191,9 @@ fn the_dialect_is_that_of_the_bytes() {
     );
 }
 
-/// What an expression refers to is read as `vars` reads it: the location of `a` of `mid`, the entry at 0x7c of the
-/// object that LLVM writes without the extensions, is `fbreg +4, lit5, swap, xderef`, which by the letter is a value of 64 bits and is
-/// meant as a place in private memory. `truth.json`: `a` is 3 in lane 3, and 5 in lane 5.
+/// Entries that an expression refers to are read as in `vars`. The location of `a` of `mid`, the entry at 0x7c of the object that LLVM
+/// writes without the extensions, is `fbreg +4, lit5, swap, xderef`. Exactly as specified it is a value of 64 bits, but it means a place in
+/// private memory. `truth.json`: `a` is 3 in lane 3, and 5 in lane 5.
 #[test]
 fn eval_reads_what_an_expression_refers_to_as_vars_does() {
     let object = "--object fixtures/waves/calls/calls.hsaco --wave fixtures/waves/calls/w02.json";
@@ -210,8 +210,8 @@ fn eval_reads_what_an_expression_refers_to_as_vars_does() {
     assert_eq!(place["address_space"], "private_lane", "{place}");
 }
 
-/// Without a wave it does so too: `line`, the entry at 0x34, is `addrx 0, lit3, swap, xderef`, which by the letter is read from
-/// local memory, and is meant as a place there: the start of it, or where a linker that has yet to come puts it.
+/// The same holds without a wave: `line`, the entry at 0x34, is `addrx 0, lit3, swap, xderef`. Exactly as specified it is read from local
+/// memory, but it means a place there: its start, or the address that a later link assigns.
 #[test]
 fn eval_without_a_wave_reads_entries_as_they_are_meant() {
     let object = "--object fixtures/corpus/llvm22/lds-gfx1100-O2.hsaco";
@@ -288,7 +288,7 @@ fn completions() {
     }
 }
 
-/// A page for the command and for each that a user is told of, which `man` can show.
+/// There is a page for the command and for each documented subcommand, and `man` can show it.
 #[test]
 fn manual_pages() {
     let folder = Folder::new("man");
@@ -359,8 +359,8 @@ const GOOD: &str = "fixtures/waves/calls/calls.rocm.hsaco";
 const STOP: &str = "fixtures/waves/calls/w09.json";
 const SEVERAL: &str = "fixtures/corpus/bundle/ccob3.hipfb";
 
-/// Runs commands that cannot run, each with what its message has to name: one line on standard error, and
-/// nothing on standard output. Gives the commands and messages.
+/// Runs commands that fail, each with a text that its message must contain. The message is one line on standard error, and nothing is on
+/// standard output. Returns the commands and messages.
 fn messages(folder: &Folder, commands: &[(&str, &str)]) -> String {
     let folder = folder.0.to_str().unwrap();
     let mut text = String::new();
@@ -466,7 +466,7 @@ fn without_lists(snapshot: &[u8]) -> Vec<u8> {
     serde_json::to_vec(&snapshot).unwrap()
 }
 
-/// Of a wave on another processor of the same kind the variables are shown, but not without a word.
+/// A wave on another processor of the same kind is shown, with a warning.
 #[test]
 fn a_wave_on_another_processor_is_told() {
     let folder = Folder::new("processor");
@@ -565,7 +565,7 @@ fn values_of_options_that_make_no_sense_are_named() {
     );
 }
 
-/// What the parser of arguments finds takes more lines, since it also says how to do better.
+/// Errors of the argument parser take more lines, since they include suggestions.
 #[test]
 fn wrong_options_are_no_answer_either() {
     for arguments in [
@@ -659,7 +659,7 @@ fn exit_statuses() {
     // Bad news: it cannot be evaluated, nothing can be read.
     assert_eq!(status("eval --expr drop"), 1);
     assert_eq!(status("eval --expr drop --format json"), 1);
-    // Odd lanes do not execute there, and wait; their variables are those of where they wait.
+    // Odd lanes are inactive there and wait. Their variables are those at the position where they wait.
     assert_eq!(status(&vars("calls", "w09", "--lane 4")), 0);
     assert_eq!(status(&vars("calls", "w09", "--lane 5")), 0);
     assert_eq!(status(&vars("calls", "w09", "--name nothing")), 1);
@@ -691,7 +691,7 @@ fn the_snapshot_of_the_guide_is_read() {
     );
 }
 
-/// Damaged objects are said to be damaged, or described as far as they go.
+/// Damaged objects are reported as damaged, or described as far as they can be read.
 #[test]
 fn damaged_objects_do_not_end_the_program() {
     let folder = Folder::new("damaged");
@@ -725,7 +725,7 @@ fn damaged_objects_do_not_end_the_program() {
     assert!(described > 100, "only {described}");
 }
 
-/// Every command that takes `--dwo` reads the file, and what is wrong with it is said of it.
+/// Every command that takes `--dwo` reads the file, and errors name it.
 #[test]
 fn a_bad_dwo_file_is_named() {
     let object = "fixtures/waves/calls/calls.rocm.hsaco";

@@ -1,4 +1,4 @@
-//! The pages of the commands, `docs/commands/*.md`: made from the help texts, the table of exit statuses and the list of documents.
+//! Generates the pages of the commands, `docs/commands/*.md`, from the help texts, the table of exit statuses and the list of documents.
 //!
 //! `HETDWARF_WRITE_DOCS=1 cargo test -p dwarf-tests --test command_pages` writes them.
 

@@ -1,4 +1,5 @@
-//! `hetdwarf compare`: pairs of objects, assembled from what clang makes of the sources of the corpus, of which one has lost something.
+//! Tests `hetdwarf compare` on pairs of objects, assembled from clang's output for the sources of the corpus, one of which has lost
+//! something.
 
 #![allow(
     clippy::unwrap_used,
@@ -58,7 +59,7 @@ impl Tools {
         with_rows(&text)
     }
 
-    /// How many bytes in scopes llvm-dwarfdump counts as covered.
+    /// Returns the number of bytes in scope that llvm-dwarfdump counts as covered.
     fn covered(&self, object: &[u8]) -> u64 {
         std::fs::write(self.folder.join("counted"), object).unwrap();
         let mut command = Command::new(&self.dumper);
@@ -85,7 +86,7 @@ impl Tools {
     }
 }
 
-/// Adds rows to call frame information, of which LLVM 22 writes none: at every third line s33 gets a rule, or loses it.
+/// Adds rows to call frame information, which LLVM 22 leaves empty: at every third line s33 gets a rule, or loses it.
 fn with_rows(text: &str) -> String {
     let mut made = String::new();
     let (mut count, mut is_inside) = (0, false);
@@ -105,7 +106,7 @@ fn with_rows(text: &str) -> String {
     made
 }
 
-/// The numbers of the lines of a text that something is said of.
+/// Returns the numbers of the lines of a text that contain `what`.
 fn lines_with(text: &str, what: &str) -> Vec<usize> {
     let lines = text.lines().enumerate();
     let found = lines.filter(|(_, line)| line.contains(what));
@@ -181,7 +182,7 @@ fn compared(old: &[u8], new: &[u8]) -> Comparison {
     found
 }
 
-/// How many variables lost something, and how many gained.
+/// Returns the number of variables that lost something, and of those that gained.
 fn changes(found: &Comparison) -> [usize; 2] {
     let variables = found.functions.iter().flat_map(|one| &one.variables);
     let (lost, gained): (Vec<_>, Vec<_>) = variables.partition(|one| one.is_loss());
@@ -340,7 +341,7 @@ fn equal_objects_are_equal() {
     assert!(matched > 900, "{matched}");
 }
 
-/// The command: what it prints, and its statuses.
+/// Tests the output and exit statuses of the command.
 #[test]
 fn the_command_tells_what_fell() {
     let [o0, o2] = ["O0", "O2"].map(|level| {

@@ -1,4 +1,4 @@
-//! `hetdwarf core`: its document against what was put into the files, its text, and how it ends.
+//! Compares the document of `hetdwarf core` with the known contents of the files, and tests its text and exit status.
 
 use std::path::Path;
 
@@ -117,7 +117,7 @@ fn the_document_is_what_was_put_into_the_files() {
     }
 }
 
-/// Where each wave is, and its stack, as `unwind` says it of its snapshot.
+/// Compares the position and stack of each wave with `unwind` on its snapshot.
 fn check_places(document: &Value, truth: &Value) {
     let groups = list(&document["groups"]);
     let mut in_groups = 0;
@@ -255,7 +255,7 @@ fn what_cannot_be_opened_is_an_error() {
     assert_eq!(ran.status, 2);
     assert!(ran.out.contains("1 file could not be read"), "{}", ran.out);
     assert!(ran.err.contains("not an ELF file"), "{}", ran.err);
-    // The GPU's half alone: agents and queues, and what else is needed.
+    // The GPU's half alone: agents and queues, and a message about the missing half.
     let ran = core(&folder, &["gpucore.4242"], &["--format", "json"]);
     assert_eq!(ran.status, 1);
     let found = document(&ran);
@@ -291,7 +291,7 @@ fn with_file_object(folder: &Folder, uri: &str) {
     let object = std::fs::read(fixture("waves/calls/calls.rocm.hsaco")).unwrap();
     let mut spec = CoreSpec::new(Generation::Gfx11, 110_000);
     spec.objects = vec![(0x7f40_0000_0000, uri.to_owned())];
-    // What the loader copies, by the program headers.
+    // The bytes that the loader copies, by the program headers.
     let u64_at = |at: usize| u64::from_le_bytes(object[at..at + 8].try_into().unwrap());
     let headers = usize::from(u16::from_le_bytes(object[56..58].try_into().unwrap()));
     for header in (0..headers).map(|n| 64 + n * 56) {
@@ -305,7 +305,7 @@ fn with_file_object(folder: &Folder, uri: &str) {
     std::fs::write(folder.path("merged.core"), spec.build().merged()).unwrap();
 }
 
-/// No file is opened that nobody asked for, whatever the core says.
+/// Only files that the user names are opened, regardless of the core.
 #[test]
 fn code_objects_in_files_are_opened_only_where_asked() {
     let folder = Folder::new();
@@ -363,7 +363,7 @@ fn code_objects_in_files_are_opened_only_where_asked() {
     assert_eq!(list(&found["code_objects"]).len(), 2);
     assert_eq!(found["code_objects"][1]["load_address"], "0x7f5000000000");
 
-    // What does not fit is not used: another program, another processor, another place of the same.
+    // A file that does not fit is not used: another program, another processor, another address.
     let lds = fixture("waves/lds/lds.rocm.hsaco").display().to_string();
     let wave64 = fixture("waves/loops-gfx90a/loops-gfx90a.rocm.hsaco")
         .display()
@@ -391,7 +391,7 @@ fn code_objects_in_files_are_opened_only_where_asked() {
     );
 }
 
-/// What is too deep in a folder is said to be, as long as something is lost.
+/// Files that are too deep in a folder are reported, if a code object is missing.
 #[test]
 fn what_is_not_looked_at_in_a_folder_is_said() {
     let folder = Folder::new();
@@ -447,7 +447,7 @@ fn the_text_shows_what_faulted_first() {
     assert_snapshot!("core-damaged", ran.out);
 }
 
-/// The waves of a core are those of the fixtures, and the schema of the document says so.
+/// The waves of a core equal the fixtures, and the document is valid by its schema.
 #[test]
 fn the_document_has_the_fields_of_the_contract() {
     let folder = Folder::of("gfx90a");
@@ -473,7 +473,7 @@ fn the_document_has_the_fields_of_the_contract() {
     }
 }
 
-/// A GPU full of waves: each has its place, and there are as few groups as in a core of one of each.
+/// A GPU full of waves: each has its position, and there are as few groups as in a core with one wave of each.
 #[test]
 fn thousands_of_waves_are_a_few_groups() {
     let folder = Folder::of("gfx1100");
@@ -516,7 +516,7 @@ fn thousands_of_waves_are_a_few_groups() {
     assert!(text.lines().count() < 200);
 }
 
-/// `unwind` of a wave of a core is that of its snapshot, whichever way the files are given and the wave is chosen.
+/// `unwind` of a core's wave equals that of its snapshot, however the files are given and the wave is chosen.
 #[test]
 fn unwind_takes_its_wave_from_a_core() {
     for case in ["gfx1100", "gfx1100-lds", "gfx90a"] {

@@ -1,5 +1,4 @@
-//! Core files with one thing wrong, through every command: what is whole is answered as if nothing were wrong, and what
-//! is not is said.
+//! Runs every command on core files with one error: the intact parts are answered as without the error, and the damaged part is reported.
 
 use dwarf_tests::cores::{Folder, truth};
 use dwarf_tests::{Ran, fixture, hetdwarf, variables, without_work_items};
@@ -35,7 +34,7 @@ fn of_wave(folder: &Folder, command: &str, number: usize, more: &[&str]) -> Valu
     answer(&of_core(folder, command, &more))
 }
 
-/// A document without what the dispatch says, which the core of a case has differently.
+/// Returns a document without facts from the dispatch, which differs in the core of a case.
 fn answer(ran: &Ran) -> Value {
     let mut document: Value =
         serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.err));
@@ -48,7 +47,7 @@ fn has_same_memory(wave: &Value) -> bool {
     list(&wave["global_memory_differs"]).is_empty()
 }
 
-/// Every command that asks a wave, with what it needs besides.
+/// Every command that queries a wave, with its other arguments.
 const QUESTIONS: [(&str, &[&str]); 8] = [
     ("vars", &[]),
     ("vars", &["--frame", "all"]),
@@ -70,7 +69,7 @@ fn an_unknown_dispatch_costs_work_items_only() {
     whole_answers("bad-packet-out");
 }
 
-/// Stacks, variables and places of lanes are those of the snapshots.
+/// Stacks, variables and lane positions equal those of the snapshots.
 fn whole_answers(case: &str) {
     let folder = Folder::of(case);
     let mut compared = 0;
@@ -101,7 +100,7 @@ fn whole_answers(case: &str) {
     }
 }
 
-/// Without scratch a variable is what it was, or said not to be available; never another value.
+/// Without scratch a variable is unchanged or not available, and never has another value.
 #[test]
 fn lost_scratch_costs_what_was_in_it() {
     let case = "bad-scratch-missing";
@@ -143,8 +142,7 @@ fn lost_scratch_costs_what_was_in_it() {
     assert!(ran.out.contains("scratch"), "{}", ran.out);
 }
 
-/// A file without waves is opened, says why there are none, and every question about one is an error that says where to
-/// look.
+/// A file without waves can be opened, and the reason is printed. Every query about a wave is an error that says where to look.
 #[test]
 fn a_core_without_waves_says_so() {
     for case in ["bad-save-area-missing", "bad-file-cut"] {
@@ -164,7 +162,7 @@ fn a_core_without_waves_says_so() {
     }
 }
 
-/// What does not ask a wave works as far as the code object is there; a page and exported files are made of any core.
+/// Commands that do not query a wave work as far as the code object exists. A page and exported files can be made from any core.
 #[test]
 fn code_objects_pages_and_exports_come_from_damaged_cores_too() {
     for (case, has_object, waves) in [

@@ -1,4 +1,4 @@
-//! `hetdwarf core --html`, in a real browser: what it shows is what the other commands say of the same waves.
+//! Opens the page of `hetdwarf core --html` in a real browser and compares it with other commands on the same waves.
 
 use std::time::Instant;
 
@@ -46,7 +46,7 @@ fn source(case: &str) -> String {
     fixture(&source).parent().unwrap().display().to_string()
 }
 
-/// How the page writes a value of the document of `vars`.
+/// Returns the page's text for a value in the document of `vars`.
 fn value_text(lane: &Value) -> String {
     let text = lane["value"].as_str().or(lane["message"].as_str());
     match (lane["state"].as_str().unwrap(), text) {
@@ -176,7 +176,7 @@ fn check_lanes(browser: &mut Browser, document: &Value) -> usize {
     expected.iter().filter(|state| **state == "waiting").count()
 }
 
-/// Compares the stack with that of the wave's group.
+/// Compares the stack with the one of the wave's group.
 fn check_stack(browser: &mut Browser, core: &Value, wave: usize) {
     let of_wave = |group: &&Value| list(&group["waves"]).contains(&wave.into());
     let group = list(&core["groups"]).iter().find(of_wave).unwrap();
@@ -228,7 +228,7 @@ fn check_variables(browser: &mut Browser, document: &Value) {
     browser.press("Escape");
 }
 
-/// Clicking a group shows its waves only, and one of them.
+/// Clicking a group shows only its waves, and selects one.
 fn check_groups(browser: &mut Browser, core: &Value) {
     for (index, group) in list(&core["groups"]).iter().enumerate().take(5) {
         browser.click(&format!("#groups-{index}"), 0);
@@ -290,7 +290,7 @@ fn everything_can_be_done_with_keys() {
         shown.iter().all(|row| row.contains("(2,0,0)/")),
         "{shown:?}"
     );
-    // Where a page is opened again with the same address, the same is chosen.
+    // Opening the page again with the same address restores the selection.
     assert!(
         browser
             .evaluate("new Promise(done => setTimeout(() => done(location.hash), 600))")
@@ -325,7 +325,7 @@ fn light_and_dark_have_colours_of_their_own() {
     );
 }
 
-/// Ten thousand waves are there at once: only the rows that are seen are elements.
+/// Ten thousand waves are shown without delay: only the visible rows are elements.
 #[test]
 fn ten_thousand_waves_open_without_delay() {
     let Some(mut browser) = Browser::start() else {
@@ -350,7 +350,7 @@ fn ten_thousand_waves_open_without_delay() {
     browser.press("w");
     browser.press("End");
     assert!(browser.texts("#wave-title")[0].starts_with("wave 10000 of k (9999,0,0)/0"));
-    // It has no details, and says so; its lanes are those of EXEC.
+    // It has no details, and says so. Its lanes come from EXEC.
     assert!(browser.texts("#wave")[0].contains("With --all they are"));
     browser.screenshot("many.png");
     // Each group has waves with variables.
@@ -370,7 +370,7 @@ fn ten_thousand_waves_open_without_delay() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// Nothing that stands in a file is obeyed, wherever it stands: a title, a name, a URI, the source.
+/// Text from a file is never interpreted, wherever it is: a title, a name, a URI, the source.
 #[test]
 fn text_of_files_stays_text() {
     let Some(mut browser) = Browser::start() else {

@@ -1,5 +1,4 @@
-//! Commands that take their wave or code object from a core: their answers are those of the snapshots and objects that
-//! the cores were made of.
+//! Commands with a wave or code object from a core answer like those for the snapshots and objects that the core was made of.
 
 use dwarf_tests::cores::{Folder, truth};
 use dwarf_tests::{Ran, fixture, hetdwarf, without_work_items};
@@ -42,7 +41,7 @@ fn of_snapshot(wave: &Value, command: &[&str], more: &[&str]) -> Ran {
     hetdwarf(arguments)
 }
 
-/// The status and the document, without what the dispatch decides: the snapshots have another.
+/// Returns the status and the document, without facts from the dispatch, which differs in the snapshots.
 fn answer(ran: &Ran) -> (u8, Value) {
     let mut document = document(ran);
     without_work_items(&mut document);
@@ -206,7 +205,7 @@ fn all_waves_are_asked_and_equal_answers_grouped() {
     );
 }
 
-/// `info` and `dump` of a code object of a core are those of the file it was made of.
+/// `info` and `dump` print the same for a core's code object as for the original file.
 #[test]
 fn info_and_dump_take_a_code_object_of_a_core() {
     let folder = Folder::of("gfx1100");
@@ -243,7 +242,7 @@ fn info_and_dump_take_a_code_object_of_a_core() {
     assert_eq!(hetdwarf(["info", "--code-object", "0", "none"]).status, 2);
 }
 
-/// What `--export` writes answers as the core does, work-items and all.
+/// The files of `--export` give the same answers as the core, including work-items.
 #[test]
 fn exported_files_answer_as_the_core() {
     for (case, memory) in [
@@ -309,7 +308,7 @@ fn exported_files_answer_as_the_core() {
     assert_eq!(hetdwarf(["core", &merged, "--memory", "all"]).status, 2);
 }
 
-/// The document, the export and the page of one command have one budget: for all three more steps are needed than for any two.
+/// The document, the export and the page of one command share one budget: all three need more steps than any two.
 #[test]
 fn what_a_command_makes_of_a_core_has_one_budget() {
     let folder = Folder::of("gfx1100");

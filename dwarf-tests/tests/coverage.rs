@@ -1,4 +1,4 @@
-//! `hetdwarf coverage`: held against llvm-dwarfdump where both count the same, and against what stops at each instruction show.
+//! Compares `hetdwarf coverage` with llvm-dwarfdump as far as both count the same, and with the stops at each instruction.
 
 #![allow(
     clippy::unwrap_used,
@@ -113,8 +113,8 @@ fn what_llvm_counts_is_counted_the_same() {
     );
 }
 
-/// What stops show at each instruction, in bytes of code by entry: what the function itself surely has, and what the caller may have
-/// a part of.
+/// Returns the coverage that stops at each instruction show, in bytes of code by entry: the part that the function itself has, and the part
+/// that the caller may add to.
 fn shown(
     program: &Program<'_>,
     wave: &Snapshot,
@@ -148,7 +148,7 @@ fn shown(
     bytes
 }
 
-/// What is counted as recovered is what `vars` shows, variable by variable, at every instruction.
+/// The bytes counted as recovered are those in which `vars` shows a recovered value, variable by variable, at every instruction.
 #[test]
 fn what_is_recovered_is_what_stops_show() {
     let (mut compared, mut left_open) = (0, 0);
@@ -192,8 +192,7 @@ fn number_after<'m>(message: &'m str, text: &str) -> (u64, &'m str) {
     (u64::from_str_radix(digits, 16).unwrap(), rest)
 }
 
-/// `verify` tells of values that are kept only where somebody asks, and what it says is what stops show. Where the register is
-/// overwritten, a range ends.
+/// `verify` reports surviving values only on request, and they agree with stops. A range ends where the register is overwritten.
 #[test]
 fn kept_values_are_told_on_request() {
     let folder = fixture("lost/across-gfx1100-O2");
@@ -231,7 +230,7 @@ fn kept_values_are_told_on_request() {
             let recovered = value.unwrap().recovered().unwrap();
             let said = recovered.as_of.map(|at| wave.load_address.to_code(at).0);
             assert_eq!(said, Some(as_of), "{}", finding.message);
-            // What follows the range has the value no more, or it has a location or is over.
+            // After the range, the value is lost, or has a location, or the scope has ended.
             let (end, _) = number_after(finding.message.raw(), &format!("{start:x}, 0x"));
             let pc = wave.load_address.to_process(end.into());
             let stop = Stop::new(&program, &wave, pc, options, &arena);
@@ -253,7 +252,7 @@ fn kept_values_are_told_on_request() {
     assert!(ran.out.contains("warning[loc-lost-value]"), "{}", ran.out);
 }
 
-/// Where it would take too much, less is found, and the answer says that it is not complete.
+/// A limit reduces the results, and the answer says that it is incomplete.
 #[test]
 fn a_limit_is_said() {
     let path = fixture("lost/across-gfx1100-O2/across-gfx1100-O2.hsaco");

@@ -1,8 +1,7 @@
-//! Every command ends with an answer or an error, soon and in little memory, whatever a byte of its file is and
-//! wherever the file ends.
+//! Every command ends soon, in little memory, with an answer or an error, for any changed byte of its file and any truncation.
 //!
-//! The normal run takes samples; what a whole one found is in `fuzz/README.md`. With `cargo test --release -p dwarf-tests --test damaged_files -- --ignored
-//! --nocapture` every prefix and every change of one byte is tried; add a test's name for one of them.
+//! The normal run takes samples; `fuzz/README.md` has the results of a complete run. `cargo test --release -p dwarf-tests --test
+//! damaged_files -- --ignored --nocapture` tries every prefix and every change of one byte. Add a test's name to run only that test.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -17,16 +16,16 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
-/// How long a command may take: a second, and more where nothing is optimised and other tests run beside.
+/// The time limit of a command: a second, or more in unoptimized builds and next to other tests.
 const TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 12 } else { 1 });
 
-/// How much memory a command may take, in bytes.
+/// The memory limit of a command, in bytes.
 const MEMORY: usize = 200 << 20;
 
 /// Nothing else may allocate while a command is measured.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// What is asked of a file, and whether it is asked of a stopped wave that runs it.
+/// The commands, and true if the command needs a stopped wave that runs the file.
 const COMMANDS: &[(&[&str], bool)] = &[
     (&["info", "--format", "json"], false),
     (&["verify"], false),
@@ -80,11 +79,11 @@ impl Drop for Folder {
     }
 }
 
-/// What was run.
+/// The statistics of the runs.
 #[derive(Debug, Default)]
 struct Figures {
     commands: usize,
-    /// How many of them ended with the status 0, 1 and 2.
+    /// The number of commands that ended with the status 0, 1 and 2.
     by_status: [usize; 3],
     longest: (Duration, String),
     largest: (usize, String),
@@ -92,7 +91,7 @@ struct Figures {
 }
 
 impl Figures {
-    /// Runs all commands on a file; `what` says how it was damaged.
+    /// Runs all commands on a file. `what` describes the damage.
     fn run(&mut self, file: &Path, wave: &Path, what: &str) {
         for (command, is_of_wave) in COMMANDS {
             let mut arguments: Vec<&Path> = command.iter().map(Path::new).collect();
@@ -180,10 +179,10 @@ fn prefixes(step: usize) {
     assert!(figures.by_status[2] > 0);
 }
 
-/// How many bytes of a file are damaged between two reports of a run that takes hours.
+/// The number of damaged bytes of a file between two reports of a run that takes hours.
 const REPORT: usize = 256;
 
-/// Each file with every `step`th byte changed to each of the values that differ from it by `changes`.
+/// Tries each file with every `step`th byte changed to each of the values that differ from it by `changes`.
 fn single_bytes(step: usize, changes: impl Iterator<Item = u8> + Clone) {
     let _alone = ALONE.lock().unwrap();
     let folder = Folder::new(&format!("bytes-{step}"));

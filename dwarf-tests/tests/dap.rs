@@ -1,4 +1,4 @@
-//! `hetdwarf dap`, asked by a client that speaks the Debug Adapter Protocol.
+//! Tests `hetdwarf dap` with a client of the Debug Adapter Protocol.
 
 #[path = "dap/client.rs"]
 mod client;

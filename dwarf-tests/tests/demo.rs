@@ -1,11 +1,11 @@
-//! `hetdwarf demo`: its core is made of waves whose truth is known, and what it prints is that truth.
+//! The core of `hetdwarf demo` is made of waves with known contents, and the output agrees with them.
 
 use dwarf_tests::cores::{Folder, demo};
 use dwarf_tests::{fixture, hetdwarf, package};
 use insta::assert_snapshot;
 use serde_json::Value;
 
-/// The cores are what the tests' writer makes of the emulated waves; `HETDWARF_WRITE_DEMO=1` writes them.
+/// The tests' writer makes the cores from emulated waves. `HETDWARF_WRITE_DEMO=1` writes the files.
 #[test]
 fn the_cores_are_made_of_emulated_waves() {
     let examples = package().join("../examples");
@@ -50,7 +50,7 @@ fn it_fits_on_a_screen() {
     assert_snapshot!("demo", ran.out);
 }
 
-/// The lanes, values and addresses are those that the source gives, computed without the machine code.
+/// The lanes, values and addresses equal those that the source gives, computed without the machine code.
 #[test]
 fn what_it_prints_is_true() {
     let truth = demo::particles_truth();
@@ -92,7 +92,7 @@ fn what_it_prints_is_true() {
     assert!(text.contains("  >  13      cells[slot] = particle;\n"));
 }
 
-/// What it saves is the core, and each command that it names has an answer for it.
+/// The saved file is the core, and each printed command works with it.
 #[test]
 fn its_last_lines_can_be_typed() {
     let folder = Folder::new();

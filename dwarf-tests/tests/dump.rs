@@ -1,7 +1,7 @@
-//! `hetdwarf dump` against llvm-dwarfdump, line by line, over every code object of the corpus.
+//! Compares `hetdwarf dump` with llvm-dwarfdump line by line, over every code object of the corpus.
 //!
-//! With `--style llvm` the two print the same but for white space; [`EXCEPTIONS`] lists where they do not,
-//! and why. Without the tool these tests say so and pass.
+//! With `--style llvm` both print the same except for white space. [`EXCEPTIONS`] lists the differences with reasons. Without the tool
+//! these tests are reported as skipped.
 
 #![allow(
     clippy::unwrap_used,
@@ -33,7 +33,7 @@ use hetdwarf::object::CodeObject;
 /// A line that llvm-dwarfdump 22 prints in another way, and the reason.
 struct Exception {
     reason: &'static str,
-    /// Whether it explains their line and ours.
+    /// Returns true if the exception explains the lines of llvm-dwarfdump and of hetdwarf.
     explains: fn(&str, &str) -> bool,
 }
 
@@ -93,7 +93,7 @@ const EXCEPTIONS: &[Exception] = &[
     },
 ];
 
-/// Returns true if they stop at an operation that we know, and agree up to there.
+/// Returns true if llvm-dwarfdump stops at an operation that hetdwarf knows, and both agree up to there.
 fn undecoded(theirs: &str, ours: &str, code: &str, name: &str) -> bool {
     theirs
         .split_once("<decoding error> ")
@@ -105,8 +105,8 @@ fn undecoded(theirs: &str, ours: &str, code: &str, name: &str) -> bool {
         })
 }
 
-/// This object has a section for every function, all at address 0 for llvm-dwarfdump; we place them one
-/// after the other, so that addresses are told apart.
+/// This object has a section for every function, and llvm-dwarfdump places all at address 0. hetdwarf places them consecutively, so that
+/// addresses are unique.
 const SECTIONS: &str = "calls-gfx90a-O2-et-rel-sections.o";
 
 /// Every code object there is, and the `.dwo` files.
@@ -176,7 +176,7 @@ fn without_addresses(line: &str) -> String {
         .join(" ")
 }
 
-/// What was compared.
+/// The number of comparisons.
 #[derive(Debug, Default)]
 struct Counts {
     files: usize,
@@ -315,7 +315,7 @@ fn debug_names_and_debug_aranges_are_the_same() {
             let ran = dump(&file, &[part, "--style", "llvm"]);
             assert_eq!(ran.status, 0, "{}: {}", file.display(), ran.err);
             let expected = body(&llvm(&tool, &file, &[part]));
-            // It prints nothing of what a .dwo file cannot have.
+            // llvm-dwarfdump prints nothing for parts that a .dwo file cannot have.
             let is_dwo = file.extension().is_some_and(|extension| extension == "dwo");
             if !is_dwo {
                 assert_eq!(body(&ran.out), expected, "{} {part}", file.display());
@@ -530,7 +530,7 @@ fn the_style_names_has_bounds_with_a_sign() {
     }
 }
 
-/// Every expression of a code object, with the encoding it is to be read with.
+/// Returns every expression of a code object, with its encoding.
 fn expressions(object: &CodeObject<'_>, split: bool) -> Vec<(Vec<u8>, Encoding)> {
     let mut found = Vec::new();
     let section = |name: &str| Ok(object.section(name)?.unwrap_or_default());
@@ -606,7 +606,7 @@ fn every_expression_is_written_as_it_was_read() {
                 let read = &bytes[item.offset..item.end];
                 let mut written = Vec::new();
                 encode_operation(&item.operation, encoding, &mut written).unwrap();
-                // GNU's codes of what DWARF 5 made standard are written as the standard's.
+                // The codes of GNU operations that DWARF 5 standardized are encoded as the standard's.
                 if let Code::Byte(code @ 0xe0..) = item.code {
                     written[0] = code;
                 }
@@ -625,7 +625,7 @@ fn every_expression_is_written_as_it_was_read() {
     assert!(count > 25_000 && padded < 60, "{count}, {padded}");
 }
 
-/// Dumps all parts of an object with one byte changed, in both formats; how often there were errors.
+/// Dumps all parts of an object with one byte changed, in both formats. Returns the number of errors.
 fn dump_damaged(file: &Path, data: &[u8]) -> usize {
     let parts = [
         "--debug-info",
@@ -736,7 +736,7 @@ fn split_units_have_the_addresses_of_their_skeletons() {
     );
 }
 
-/// What a file of these sections says in a part: the document, and what was malformed.
+/// Returns the document of a part of a file with these sections, and the errors about malformed DWARF.
 fn document(sections: &[(&str, &[u8])], part: Part) -> (serde_json::Value, String) {
     let file = elf::code_object(sections);
     let object = CodeObject::parse(&file).unwrap();
@@ -749,8 +749,8 @@ fn document(sections: &[(&str, &[u8])], part: Part) -> (serde_json::Value, Strin
     (json, problem.unwrap_or_default())
 }
 
-/// DWARF 4 §2.6.2: a pair whose first address is the highest selects a base; without it the entry could not be told from
-/// others.
+/// DWARF 4 §2.6.2: a pair whose first address is the highest possible selects a base. Otherwise it could not be distinguished from an
+/// entry.
 #[test]
 fn json_has_both_addresses_of_a_base_selection() {
     let pairs = [u64::MAX, 0x1000, 0x10, 0x20];
@@ -783,7 +783,7 @@ fn a_length_that_is_reserved_is_said_to_be() {
     }
 }
 
-/// A view pair that is cut short, in the list that a variable of a `.dwo` file has, whose code object is not there.
+/// A truncated view pair, in the list of a variable of a `.dwo` file, without its code object.
 #[test]
 fn an_error_in_a_list_of_a_dwo_file_names_its_section() {
     let entry = |tag, depth, attributes| elf::Entry {

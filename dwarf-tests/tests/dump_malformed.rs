@@ -1,5 +1,5 @@
-//! What `hetdwarf dump --style llvm` prints of malformed files, byte by byte as llvm-dwarfdump prints it; and the split units that a
-//! skeleton names. Without the tools these tests say so and pass.
+//! Compares `hetdwarf dump --style llvm` on malformed files with llvm-dwarfdump byte by byte, and the split units that a skeleton names.
+//! Without the tools these tests are reported as skipped.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,7 +13,7 @@ use std::process::Command;
 
 use dwarf_tests::{Ran, hetdwarf, llvm_tool};
 
-/// What is wrong, sections as assembler text, and the options.
+/// The error, the sections as assembler text, and the options.
 const CASES: &[(&str, &str, &str)] = &[
     (
         "the first entry is a null entry",
@@ -156,7 +156,7 @@ fn ours(options: &str, file: &Path) -> Ran {
     hetdwarf(words.chain([file.display().to_string()]))
 }
 
-/// What llvm-dwarfdump prints, and whether it is content.
+/// Returns llvm-dwarfdump's output, and true if it succeeded.
 fn theirs(tool: &Path, options: &str, file: &Path) -> (String, bool) {
     let ran = Command::new(tool)
         .args(options.split(' '))
@@ -193,7 +193,7 @@ fn what_is_malformed_is_printed_alike() {
 const PROGRAM: &str =
     "static int g(int n) { return n + 1; }\nint f(int n) {\n  int m = g(n);\n  return m * n;\n}\n";
 
-/// The split units of a skeleton are looked for below the folder in which it was compiled, and nowhere else.
+/// The split units of a skeleton are searched for below its compilation directory, and nowhere else.
 #[test]
 fn statistics_and_lookups_have_the_split_units() {
     let tools = ["llvm-dwarfdump", "clang"].map(llvm_tool);

@@ -1,7 +1,7 @@
-//! Every section, as `hetdwarf dump --style llvm` and llvm-dwarfdump print it, byte by byte: of the fixtures, and of a small program
-//! that clang compiles here in every way in which compilers have written DWARF. Without the tools these tests say so and pass.
+//! Compares every section in `hetdwarf dump --style llvm` with llvm-dwarfdump byte by byte: for the fixtures, and for a small program that
+//! clang compiles here with every DWARF version and option. Without the tools these tests are reported as skipped.
 //!
-//! Where the two differ, [`DIFFERENCES`] has the reason; `spec-notes/dump.md` explains each.
+//! [`DIFFERENCES`] has the reasons of differences; `spec-notes/dump.md` explains each.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use dwarf_tests::{fixture, hetdwarf, llvm_tool};
 use hetdwarf::dump::Part;
 
-/// A difference between a line of llvm-dwarfdump's and one of ours.
+/// A difference between a line of llvm-dwarfdump and a line of hetdwarf.
 struct Difference {
     reason: &'static str,
     /// Returns true if it explains their line and ours.
@@ -83,7 +83,7 @@ const DIFFERENCES: &[Difference] = &[
     },
 ];
 
-/// All parts, as they are printed where they are asked for and as they are where there is something in them, plain and verbose.
+/// Returns the options for all parts: selected, and printed only if not empty; plain and verbose.
 fn options() -> Vec<Vec<String>> {
     let parts = Part::ALL.iter().map(|part| format!("--{}", part.option()));
     let ways = [parts.collect(), vec!["--all".to_owned()]];
@@ -103,7 +103,7 @@ fn single_options() -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What llvm-dwarfdump prints.
+/// Returns the output of llvm-dwarfdump.
 fn theirs(tool: &Path, file: &Path, arguments: &[String]) -> String {
     let output = Command::new(tool)
         .args(arguments)
@@ -334,7 +334,7 @@ fn every_way_to_compile_is_the_same() {
     assert!(counts.is_empty(), "{counts:?}");
 }
 
-/// Entries that are selected, and what is printed around them.
+/// Selected entries, and the entries printed around them, are the same.
 #[test]
 fn selections_are_the_same() {
     let (Some(tool), Some(clang)) = (llvm_tool("llvm-dwarfdump"), llvm_tool("clang")) else {
@@ -375,7 +375,7 @@ fn selections_are_the_same() {
     assert!(counts.is_empty(), "{counts:?}");
 }
 
-/// An address of a linked program: in a function, and in a block of one. Of one that is not linked llvm-dwarfdump tells no line.
+/// Looks up addresses of a linked program: in a function, and in a block. llvm-dwarfdump prints no line for a relocatable object.
 #[test]
 fn lookups_are_the_same() {
     let tools = ["llvm-dwarfdump", "clang", "ld.lld"].map(llvm_tool);

@@ -1,5 +1,5 @@
-//! DWARF 6 is read as far as it is DWARF 5. clang 22 wrote the same program in both (`fixtures/shapes`), and what llvm-dwarfdump prints of
-//! version 5 is what is to be printed of version 6, which it cannot read.
+//! DWARF 6 is read as far as it matches DWARF 5. clang 22 compiled the same program to both (`fixtures/shapes`). llvm-dwarfdump cannot read
+//! version 6, so its output for version 5 is the expected output.
 
 use dwarf_tests::{fixture, hetdwarf};
 use serde_json::Value;
@@ -19,7 +19,7 @@ fn asked(version: u8, arguments: &[&str]) -> String {
     ran.out
 }
 
-/// Returns what `dump` prints, without offsets of entries and lengths, which differ: the language has another attribute in version 6.
+/// Returns the output of `dump` without offsets of entries and lengths, which differ: the language has another attribute in version 6.
 fn lines(text: &str) -> Vec<String> {
     let is_offset = |word: &str| {
         let word = word.trim_matches(['(', ')', ':', ',', '[']);
@@ -104,9 +104,9 @@ fn parts(dialect: &str, expression: &str) -> Result<(u128, Vec<(u128, String)>),
     Ok((number(&place["bit_offset"]), all.collect()))
 }
 
-/// An overlay of four bytes, eight from the base. HET A.2.5.4.4.6: the result starts where the base does and has what is left of
-/// its storage, and an overlay past the end is ill-formed. DWARF 6 (251120.1): the result is all of the storage of the base, at
-/// the offset of the base, and what lies between its end and the overlay is undefined.
+/// An overlay of four bytes, eight from the base. HET A.2.5.4.4.6: the result starts at the base and has the rest of its storage, and an
+/// overlay past the end is ill-formed. DWARF 6 (251120.1): the result is the whole storage of the base, at the offset of the base, and the
+/// bytes between its end and the overlay are undefined.
 #[test]
 fn overlays_have_the_meaning_of_the_dialect() {
     let over_memory =
@@ -136,7 +136,7 @@ fn overlays_have_the_meaning_of_the_dialect() {
     );
 }
 
-/// A composite of DWARF 6 begins with `DW_OP_composite`, and is a location at any time: it can be moved, and be a part.
+/// A composite of DWARF 6 begins with `DW_OP_composite`, and is a location at any time: it can be offset, and be a part.
 #[test]
 fn a_composite_of_dwarf_6_is_a_location() {
     let text = "DW_OP_composite, DW_OP_regx SGPR4, DW_OP_piece 4, DW_OP_regx SGPR5, DW_OP_piece 4, DW_OP_lit4, DW_OP_offset";

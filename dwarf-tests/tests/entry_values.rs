@@ -1,7 +1,7 @@
-//! `DW_OP_entry_value`: what was in a register on entry, by what the call site says of it and by call frame information.
+//! Tests `DW_OP_entry_value`: the value of a register on entry, from the call site's parameters and from call frame information.
 //!
-//! `outer` at 0x1000 calls `leaf` at 0x1040 by the four bytes at 0x1010, and `leaf` has overwritten its parameter, which
-//! was in s4. Each value is worked out from the registers of the wave.
+//! `outer` at 0x1000 calls `leaf` at 0x1040 with the four bytes at 0x1010, and `leaf` has overwritten its parameter, which was in s4. Each
+//! expected value is computed from the registers of the wave.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -83,7 +83,7 @@ fn code(name: &str, at: u64, more: Vec<(DwAt, A)>) -> Entry {
     entry(1, DW_TAG_subprogram, [attributes, more].concat())
 }
 
-/// The object: `site` is what `outer` has, with the variable `v` in `leaf` at `location`.
+/// Returns the object: `outer` with the entries `site`, and `leaf` with the variable `v` at `location`.
 fn object(site: Vec<Entry>, location: &[u8], saved: bool) -> Vec<u8> {
     let functions = [vec![outer()], site, leaf("leaf", location)];
     object_of(functions.concat(), saved)
@@ -107,7 +107,7 @@ fn leaf(name: &str, location: &[u8]) -> Vec<Entry> {
 
 /// An object with these entries after the first two.
 fn object_of(functions: Vec<Entry>, saved: bool) -> Vec<u8> {
-    // Not LLVM: registers are read by the letter.
+    // The producer is not LLVM, so registers are read exactly as specified.
     object_by("GNU C17 12.2.0", functions, saved)
 }
 
@@ -154,7 +154,7 @@ fn site(returns: u64, callee: usize, value: &[u8]) -> Vec<Entry> {
     ]
 }
 
-/// With so many entries of the call site, `leaf` is this one.
+/// Returns the number of `leaf` after this many entries of the call site.
 fn leaf_after(entries: usize) -> usize {
     FIRST_OF_SITE + entries
 }
@@ -175,7 +175,7 @@ fn stopped_in_leaf(registers: &str, memory: &str) -> Snapshot {
     Snapshot::from_json(json.as_bytes()).unwrap()
 }
 
-/// What the only variable of `leaf` is in lane 0, and the steps of the question.
+/// The value of the only variable of `leaf` in lane 0, and the steps of the query.
 struct Answer {
     state: ValueState,
     text: String,
@@ -224,8 +224,8 @@ fn the_value_is_what_the_call_site_says_of_the_register() {
     assert_eq!(found, (ValueState::Ok, "42".to_owned()));
 }
 
-/// `DW_OP_GNU_entry_value`, `DW_TAG_GNU_call_site` and what belongs to it, as gcc wrote before DWARF 5; reg4 would be
-/// s4 of no target, so that the register is given by regx here, too.
+/// `DW_OP_GNU_entry_value`, `DW_TAG_GNU_call_site` and related names, as gcc wrote before DWARF 5. reg4 would be s4 on no target, so the
+/// register is given by regx here too.
 #[test]
 fn the_spellings_of_gnu_mean_the_same() {
     let attributes = vec![
@@ -259,8 +259,8 @@ fn it_is_evaluated_in_the_frame_and_function_of_the_caller() {
     assert_eq!(tolerant(entries, false), (ValueState::Ok, "99".to_owned()));
 }
 
-/// The same by LLVM without the extensions, where DW_OP_fbreg means lane-private memory of the frame: what the caller's frame base is
-/// there is not known. A register is.
+/// In units of LLVM without the extensions, DW_OP_fbreg refers to lane-private memory of the frame. The caller's frame base is unknown
+/// there, but a register is known.
 #[test]
 fn in_a_legacy_unit_the_callers_frame_base_is_not_known() {
     let found = |call_value: &[u8]| {
@@ -269,7 +269,7 @@ fn in_a_legacy_unit_the_callers_frame_base_is_not_known() {
         let file = object_by("clang version 19.1.0", functions, false);
         value(&file, Reading::Tolerant)
     };
-    // Of a `long` s4 has the lower 32 bits.
+    // s4 has the lower 32 bits of a `long`.
     assert_eq!(found(&S34_PLUS_1).0, ValueState::Partial);
     for call_value in [&[0x91, 8, 0x06][..], &[0x91, 8]] {
         let (state, _) = found(call_value);
@@ -288,7 +288,7 @@ fn a_register_holds_as_much_as_it_has_room_for() {
     assert_eq!(found, (ValueState::Ok, "5".to_owned()));
 }
 
-/// An entry value is written where the register holds something else by now, so that 7 would be wrong.
+/// The register already holds another value where the entry value is used, so 7 would be wrong.
 #[test]
 fn what_nothing_says_is_not_shown() {
     let nothing = [
@@ -306,7 +306,7 @@ fn what_nothing_says_is_not_shown() {
     }
 }
 
-/// `outer` called itself, by what its call site says, and that call has ended in one to `leaf`.
+/// The call site says that `outer` called itself, and that call was replaced by a tail call to `leaf`.
 #[test]
 fn a_tail_call_in_between_hides_the_value() {
     for saved in [false, true] {
@@ -328,9 +328,9 @@ fn by_the_letter_only_registers_count() {
     }
 }
 
-/// gcc's `__multadd (b, m, a)` in newlib at 0x5aef0, where `m` is `entry_value (s28)`. By its call frame information the
-/// CFA is s15:s14 - 0x130 and the return address at 8 from it. What the call sites pass is in the source of newlib, and
-/// `llvm-dwarfdump` shows it: `multadd (b, 10, 0)` in `__s2b` and `_dtoa_r`, and `multadd (b, 5, 0)` in the latter.
+/// gcc's `__multadd (b, m, a)` in newlib at 0x5aef0, where `m` is `entry_value (s28)`. By its call frame information the CFA is s15:s14 -
+/// 0x130 and the return address at 8 from it. The arguments at the call sites are in the source of newlib, and `llvm-dwarfdump` shows them:
+/// `multadd (b, 10, 0)` in `__s2b` and `_dtoa_r`, and `multadd (b, 5, 0)` in the latter.
 #[test]
 fn gcc_says_what_it_passes() {
     let file = dwarf_tests::fixture("corpus/gcc12/offload-gfx906-O1.hsaco");
@@ -373,7 +373,7 @@ fn gcc_says_what_it_passes() {
     }
 }
 
-/// Sites that return elsewhere, in front of the one that is asked for.
+/// Returns sites with other return addresses, in front of the wanted site.
 fn many_sites(count: u64) -> Vec<Entry> {
     let others = (0..count).flat_map(|n| site(0x8000 + n, OUTER_ENTRY, &S34_PLUS_1));
     let count = usize::try_from(count).unwrap();
@@ -381,7 +381,7 @@ fn many_sites(count: u64) -> Vec<Entry> {
     others.chain(asked).collect()
 }
 
-/// Of each of the 1,000 sites two entries, a site and a parameter, are read and kept once, and not for the second question.
+/// For each of the 1,000 sites two entries, a site and a parameter, are read and cached once, and not again for the second query.
 #[test]
 fn the_call_sites_of_a_function_are_read_once() {
     let cost = |location: &[u8], questions| {
@@ -395,7 +395,7 @@ fn the_call_sites_of_a_function_are_read_once() {
         }
         (object.meter().steps(), object.meter().bytes())
     };
-    // const1u 42, stack_value: nothing of a call site.
+    // const1u 42, stack_value: no call site is needed.
     let none = cost(&[0x08, 42, 0x9f], 1);
     let (once, twice) = (cost(&ON_ENTRY, 1), cost(&ON_ENTRY, 2));
     assert!(once.0 - none.0 >= 2002, "{none:?} {once:?}");
@@ -405,8 +405,8 @@ fn the_call_sites_of_a_function_are_read_once() {
     assert_eq!(twice.1, once.1);
 }
 
-/// The place of the broken parameter is list 9 of a table that is not there. It costs no other site anything, and where it is
-/// on the way to the register that is asked for it is an error. Of two sites at one address the first is taken.
+/// The location of the broken parameter is list 9 of a missing table. It does not affect other sites, but is an error if it precedes the
+/// wanted register. Of two sites at one address the first is used.
 #[test]
 fn a_parameter_that_cannot_be_read_costs_no_other_site() {
     let broken = || {
@@ -433,7 +433,7 @@ fn a_parameter_that_cannot_be_read_costs_no_other_site() {
     }
 }
 
-/// Two calls of four bytes, 8 bytes apart, that only say where they begin. The second is the one that returns to `RETURN`.
+/// Two calls of four bytes, 8 bytes apart, for which only the start is recorded. The second returns to `RETURN`.
 #[test]
 fn the_nearest_call_before_an_address_is_the_one() {
     let at = |call: u64, value: &[u8]| {
@@ -451,8 +451,8 @@ fn the_nearest_call_before_an_address_is_the_one() {
     assert_eq!(tolerant(sites, false), (ValueState::Ok, "42".to_owned()));
 }
 
-/// No form has the number 0x7f, so that nothing after the entry can be read. Where the parameter may be there, the register
-/// is not taken to be as it is, nor as call frame information says that it was.
+/// No form has the number 0x7f, so nothing after the entry can be read. If the parameter may be there, neither the register's value nor the
+/// value by call frame information is used.
 #[test]
 fn a_parameter_after_what_cannot_be_read_is_not_known() {
     let broken = || {
@@ -477,8 +477,8 @@ fn a_parameter_after_what_cannot_be_read_is_not_known() {
     }
 }
 
-/// The steps of a file with so many entry values, and those of a question about it. Where the site names a declaration, names
-/// of so many bytes are compared: that and the function are called alike.
+/// Returns the steps of loading a file with `count` entry values, and the steps of a query about it. If the site names a declaration,
+/// linkage names of `name` bytes are compared: the declaration and the function have the same name.
 fn cost_of_entry_values(count: usize, name: usize, declared: bool) -> (u64, u64) {
     let location = [&[0xa3, 2, 0x90, S4, 0x13].repeat(count)[..], &ON_ENTRY].concat();
     let name = "a".repeat(name);
@@ -499,8 +499,8 @@ fn cost_of_entry_values(count: usize, name: usize, declared: bool) -> (u64, u64)
     (object.meter().steps(), found.steps)
 }
 
-/// An entry value and a drop are two steps, asking for the call site is one, and what the site says is one more. What the
-/// site calls is found out once, with a step for each 32 bytes of the two names; not if both are the same entry.
+/// An entry value and a drop cost two steps, looking for the call site one, and each parameter of the site one more. The callee of the site
+/// is resolved once, with a step for each 32 bytes of the two names, unless both are the same entry.
 #[test]
 fn call_sites_are_paid_for() {
     let long = 1 << 16;
@@ -520,7 +520,7 @@ fn call_sites_are_paid_for() {
     }
 }
 
-/// The sites of a function that are too many to be kept are not kept, and not counted as if they were.
+/// If a function has too many sites to cache, they are not cached, and not charged as if they were.
 #[test]
 fn call_sites_that_are_too_many_hold_nothing() {
     let file = object(many_sites(1000), &ON_ENTRY, false);

@@ -1,7 +1,8 @@
-//! Faults of random programs, which are run here: nothing that is wrong is certain.
+//! Tests the search for faulting accesses with random programs: no certain candidate is wrong.
 //!
-//! A program is a function of a few kinds of instructions, printed for the assembler of five processors and run lane by lane. It runs until an active lane touches memory that does not exist,
-//! and then on for a random number of instructions, as far as no wait needs the access: that is its latency. What the search says is held against what was executed.
+//! A program is a function of a few kinds of instructions, printed for the assembler of five processors and run lane by lane. It runs until
+//! an active lane accesses missing memory, and then for a random number of further instructions, until a wait needs the access: this is its
+//! latency. The candidates are compared with the executed instructions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -36,7 +37,7 @@ enum Op {
     Xor(u8, u8, u8),
     ScalarMove(u8, u8),
     ScalarAdd(u8, u8, u32),
-    /// The lanes below a number go on, and EXEC is saved in a register. If none does, there may be a jump to the end.
+    /// The lanes below a number continue, and EXEC is saved in a register. If no lane continues, there may be a jump to the end.
     If(u8, u32, Option<usize>),
     /// Those that were on before.
     EndIf(u8),
@@ -66,7 +67,7 @@ struct Access {
     offset: u32,
 }
 
-/// What an executed access touched in the lanes that were on.
+/// The addresses that an executed access touched in the active lanes.
 #[derive(Clone, Debug)]
 struct Touched {
     index: usize,
@@ -186,7 +187,7 @@ fn program(random: &mut Random) -> Vec<Op> {
         let op = match random.below(20) {
             0 => Op::Move(free(random), pair(random)),
             1 => Op::Move(free(random), free(random)),
-            // An address is lost, or changed so that it can be told.
+            // An address is lost, or changed in a way that remains known.
             2 => Op::Move(pair(random) + 1, free(random)),
             3 => {
                 let low = pair(random);
@@ -409,25 +410,26 @@ fn is_bad(address: u64) -> bool {
     !(BUFFER..BUFFER + 2 * BUFFER_BYTES).contains(&address)
 }
 
-/// What was executed, and the machine at the stop.
+/// The executed accesses, and the machine at the stop.
 struct Run {
     accesses: Vec<Touched>,
     /// The place of the first access at fault among them.
     first: usize,
     stop: usize,
     machine: Machine,
-    /// True if the registers of its address are at the stop what they were.
+    /// True if the registers of its address are unchanged at the stop.
     survives: bool,
 }
 
-/// Returns true if an access counts as a store: atomic operations here do not return anything.
+/// Returns true if an access counts as a store. Atomic operations here do not return a value.
 fn writes(access: &Access) -> bool {
     access.is_store || access.is_atomic
 }
 
 /// Returns true if an instruction waits for an access.
 ///
-/// * `later`: how many accesses that complete after it were issued since. Flat and scalar ones, and those of the other kind, may complete before.
+/// * `later`: the number of later accesses that complete after it. Flat and scalar accesses, and those of the other kind, may complete
+///   before.
 fn needs(op: Op, access: &Access, later: usize, processor: &str) -> bool {
     let is_one = !is_new(processor);
     let (is_own, count) = match op {
@@ -449,7 +451,7 @@ fn run(ops: &[Op], processor: &str, random: &mut Random) -> Option<Run> {
     let latency = random.below(13);
     let mut accesses: Vec<Touched> = Vec::new();
     let mut fault: Option<(usize, Access, Machine)> = None;
-    // How many accesses of its kind were issued since.
+    // The number of later accesses of its kind.
     let (mut later, mut executed) = (0, 0);
     let mut index = 0;
     while let Some(op) = ops.get(index) {
@@ -559,7 +561,7 @@ struct Counts {
     certain: usize,
 }
 
-/// What is certain was executed, and its lanes touched these addresses, which are at fault.
+/// Checks that a certain candidate was executed, that its lanes touched the given addresses, and that these faulted.
 fn check(found: &[FaultCandidate], run: &Run, addresses: &[u64], page: Option<u64>, what: &str) {
     for candidate in found.iter().filter(|one| one.is_certain) {
         let code = candidate.pc.0 - LOAD;

@@ -1,5 +1,5 @@
-//! What the fuzzer holds any bytes against also holds for the inputs it starts from, and for every input that
-//! once broke something: `fixtures/fuzz/TARGET/`, where the name of a file says what it broke.
+//! Runs the fuzzer's checks on its seed inputs, and on every input that once failed: `fixtures/fuzz/TARGET/`, where the name of a file
+//! tells what it broke.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use dwarf_tests::fixture;
 use dwarf_tests::fuzz::{TARGETS, target};
 
-/// How long an input may take: nothing is optimised here, and other tests run beside.
+/// The time limit of an input: builds are unoptimized here, and other tests run at the same time.
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// The kept inputs of a target, with their names.
@@ -77,8 +77,8 @@ macro_rules! seeds {
 seeds! { expression text evaluation gimli call_frames object damage capi containers snapshot machine_code gpu_core
 bundles archives configuration baseline adapter entries lines frames lists flow }
 
-/// Changes seeds, and runs targets on them for as long as `HETDWARF_FUZZ_SECONDS` says: where no fuzzer is installed. An input that
-/// breaks something is written to the folder for temporary files. `HETDWARF_FUZZ` names the targets.
+/// Changes seeds, and runs targets on them for `HETDWARF_FUZZ_SECONDS`, for machines without a fuzzer. A failing input is written to the
+/// temporary folder. `HETDWARF_FUZZ` names the targets.
 #[test]
 #[ignore = "takes as long as it is told"]
 fn changed_seeds_break_nothing() {

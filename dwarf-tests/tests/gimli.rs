@@ -1,4 +1,4 @@
-//! Expressions of DWARF 5 evaluate as gimli's own `Evaluation` evaluates them.
+//! Compares the evaluation of DWARF 5 expressions with gimli's `Evaluation`.
 
 use dwarf_tests::gimli_oracle::{Agreed, Case, DIFFERENCES, Op, compare, shrink};
 use dwarf_tests::seeds;
@@ -54,7 +54,7 @@ fn hold(first: u64, count: u64) {
     );
 }
 
-/// Where the caller's register was saved, other things follow: it is no larger for that.
+/// Other data follows the saved register of the caller, but the register does not become larger.
 #[test]
 fn a_register_that_was_saved_in_memory_has_the_size_of_the_register() {
     let by_hand = |tolerant, address_size, bytes: &[u8]| {
@@ -79,7 +79,7 @@ fn a_register_that_was_saved_in_memory_has_the_size_of_the_register() {
         by_hand(false, 8, &[0xa3, 4, 0xa5, 32, 0xa3, 2]),
         Ok(Agreed::Error)
     );
-    // entry_value(bregx SGPR0, plus 1): too narrow by the letter, zero-extended otherwise.
+    // entry_value(bregx SGPR0, plus 1): too narrow in strict reading, zero-extended otherwise.
     assert_eq!(
         by_hand(false, 8, &[0xa3, 5, 0x92, 32, 0, 0x23, 1]),
         Ok(Agreed::Error)

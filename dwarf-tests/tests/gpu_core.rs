@@ -1,7 +1,6 @@
-//! Core files that were not made by this project, against what was put into them.
+//! Compares core files that other tools made with their known contents.
 //!
-//! `truth.json` is the maker's list; AMD's debugger library found the same in files of this kind
-//! (`fixtures/cores/README.md`).
+//! `truth.json` lists the contents; AMD's debugger library found the same in files of this kind (`fixtures/cores/README.md`).
 
 use dwarf_tests::cores::{cases, file, truth};
 use dwarf_tests::{fixture, json, number, without_work_items};
@@ -95,7 +94,7 @@ fn check_lists(core: &GpuCore<'_>, truth: &Value, is_cut: bool) {
         assert_eq!(entry.ring_address, small::<u64>(&truth["ring_address"]));
         assert_eq!(entry.ring_size, small::<u32>(&truth["ring_size"]));
         let id = |key: &str| truth.get(key).map(small::<u64>);
-        // Of the queue structures only the first is before the cut.
+        // Only the first queue structure precedes the cut.
         let is_there = !is_cut || entry.queue_id == 1;
         assert_eq!(queue.read_id, id("read_id").filter(|_| is_there));
         assert_eq!(queue.write_id, id("write_id").filter(|_| is_there));
@@ -128,7 +127,7 @@ fn check_dispatches(core: &GpuCore<'_>, truth: &Value) {
     }
 }
 
-/// What is known of a wave before its registers; `has_dispatch` is whether its packet is in the ring.
+/// Checks the facts of a wave other than its registers. `has_dispatch` is true if its packet is in the ring.
 fn check_wave(core: &GpuCore<'_>, wave: &CoreWave<'_, '_>, truth: &Value, has_dispatch: bool) {
     let queue = wave.queue().unwrap();
     assert_eq!(queue.entry.queue_id, small::<u32>(&truth["queue_id"]));
@@ -234,7 +233,7 @@ fn check_registers(wave: &CoreWave<'_, '_>, truth: &Value) -> usize {
     registers.len()
 }
 
-/// Which memories of a case's waves can be compared with their snapshots.
+/// The memories of a case's waves that can be compared with their snapshots.
 #[derive(Clone, Copy, PartialEq)]
 enum Has {
     Everything,
@@ -362,7 +361,7 @@ fn check_objects(core: &GpuCore<'_>, truth: &Value) {
     );
 }
 
-/// The one thing that is wrong is said, with its place, and everything else is as in the truth.
+/// The only problem is reported with its position, and everything else agrees with the truth.
 #[test]
 fn damaged_cores_give_everything_else() {
     for case in cases().iter().filter(|case| case.starts_with("bad-")) {
@@ -443,7 +442,7 @@ fn check_damaged(case: &str, core: &GpuCore<'_>, truth: &Value) {
                 matches!(problem.kind, ProblemKind::FileCut { .. }),
                 "{text}"
             );
-            // Rings, save areas and what comes after them in the file are gone.
+            // The rings, save areas and later parts of the file are missing.
             waves = &[];
             assert_eq!(core.code_objects().len(), 1);
             assert_eq!(core.waves().len(), 0);
@@ -469,7 +468,7 @@ fn check_damaged(case: &str, core: &GpuCore<'_>, truth: &Value) {
     }
 }
 
-/// A debugger's question is answered by a wave of a core as by its snapshot, in parts too.
+/// A wave of a core answers a debugger's queries like its snapshot, also about parts of registers.
 #[test]
 fn a_wave_answers_as_its_snapshot_does() {
     let files = [file("gfx1100", "merged.core")];
@@ -500,7 +499,7 @@ fn a_wave_answers_as_its_snapshot_does() {
             wave.apertures(),
             Wave::apertures(&snapshot).or(wave.apertures())
         );
-        // More than the snapshot has is not made up: v32 is beyond what the wave allocated.
+        // Values beyond the snapshot are not invented: the wave did not allocate v32.
         for name in ["v32", "a0", "v255"] {
             let number = Register::from_name(name, Some(wave.wave_size())).unwrap();
             assert_eq!(register(&wave, number, 128), None, "{name}");
@@ -512,7 +511,7 @@ fn a_wave_answers_as_its_snapshot_does() {
     }
 }
 
-/// The documents that a debugger's user asks for, of a wave of a core and of the snapshot it was made of.
+/// Compares the documents about a wave of a core and about the snapshot that it was made from.
 #[test]
 fn variables_stacks_and_lanes_are_those_of_the_snapshots() {
     use hetdwarf::inspect::{Program, Programs, Stop, StopOptions};
@@ -573,7 +572,7 @@ fn documents(stop: &hetdwarf::inspect::Stop<'_, '_>) -> Vec<Value> {
     found
 }
 
-/// Every wave is chosen by its number and by its place; without a choice it is the first one that faulted.
+/// Every wave can be chosen by its number and by its position. The default is the first one that faulted.
 #[test]
 fn waves_are_chosen_by_texts() {
     for case in ["gfx1100", "gfx1100-lds", "gfx90a"] {
@@ -593,7 +592,7 @@ fn waves_are_chosen_by_texts() {
             );
             assert_eq!(chosen(&(index + 1).to_string()), Ok(index));
         }
-        // A memory violation is that of the first wave.
+        // The memory violation is in the first wave.
         assert_eq!(chosen("stopped"), Ok(0));
         let error = chosen("1000").unwrap_err().to_string();
         assert!(
@@ -627,7 +626,7 @@ fn a_lost_code_object_is_still_where_it_was_loaded() {
             assert_eq!(lost.object_at(wave.pc()), Some(0));
         }
         assert_eq!(lost.kernel(&core.dispatches()[0]), None);
-        // Nothing is loaded where no object is said to be.
+        // Nothing is loaded at an address without an object.
         let images = vec![(LoadAddress(load_address.0 + 0x100_0000), None)];
         assert_eq!(
             Process::open(&core, &images).object_at(core.wave(0).unwrap().pc()),

@@ -1,4 +1,4 @@
-//! Core files that are wrong in one place, and bytes that are wrong anywhere: damage stays where it is, and is named.
+//! Core files with one error, and with random wrong bytes: damage is local, and is named.
 
 use dwarf_tests::cores::generation::Generation;
 use dwarf_tests::cores::writer::{Built, CoreSpec, QueueSpec, WaveSpec, at};
@@ -9,7 +9,7 @@ use hetdwarf::limits::Limits;
 use hetdwarf::wave::{Memory, Wave};
 use proptest::prelude::*;
 
-/// Two queues of four waves each, on gfx1100: a workgroup of three waves and one of one.
+/// Builds two queues of four waves each, on gfx1100: a workgroup of three waves and a workgroup of one.
 fn built() -> Built {
     let mut spec = CoreSpec::new(Generation::Gfx11, 110_000);
     for queue in 0..2_u32 {
@@ -81,7 +81,7 @@ const LDS: u64 = 512;
 const FIRST_WAVE: u64 = at::STACK + 5 * 4;
 const STACK_BYTES: u64 = 4 * 9;
 
-/// Where the record of a wave starts, in the save area of a queue.
+/// Returns the start of a wave's record in the save area of a queue.
 fn record(queue: u64, wave: u64) -> u64 {
     let first_of_group = [1, 1, 1, 2][usize::try_from(wave).unwrap()];
     let end = at::save_area(queue) + at::STACK + STACK_BYTES + 4 * RECORD + 2 * LDS;
@@ -97,8 +97,8 @@ const QUEUE_1: ProblemPlace = ProblemPlace::Queue {
     xcc: None,
 };
 
-/// Opens a core that was changed. Exactly one problem has to be there, which is handed on; and the second queue, its
-/// waves and dispatches have to be as ever.
+/// Opens a changed core. It must have exactly one problem, which is passed to `check`. The second queue, its waves and dispatches must be
+/// unchanged.
 fn damaged(change: impl FnOnce(&mut Built), check: impl FnOnce(&GpuCore<'_>, &Problem)) {
     let mut built = built();
     change(&mut built);
@@ -274,7 +274,7 @@ fn four_billion_agents_cost_nothing() {
     let mut built = built();
     built.set_note32(24, u32::MAX);
     with(&built.merged(), |core| {
-        // What follows the agent is read as more of them, as far as there are bytes.
+        // The bytes after the agent are read as more agents, as far as there are any.
         assert!(core.agents().len() <= 2 && core.queues().is_empty());
         let kinds: Vec<&ProblemKind> = core
             .problems()
@@ -417,8 +417,8 @@ fn scratch_that_is_missing_costs_private_memory_of_those_waves() {
 
 #[test]
 fn records_before_a_gap_are_good() {
-    // Records are found from the end downwards: the third wave's is the third from the end. Its hardware registers are
-    // missing, and so are those of the waves before; a region's bytes end here, and the fourth wave is before the gap.
+    // Records are found from the end: the third wave's is the third from the end. Its hardware registers are missing, and so are those of
+    // the waves before. A region's bytes end here, and the fourth wave is before the gap.
     let at = record(0, 2) + 16 * 128 + 512;
     damaged(
         |built| built.cut(at),
@@ -659,8 +659,7 @@ fn an_odd_ring_costs_dispatches() {
     }
 }
 
-/// Cores of every processor whose layout the library knows are written by the tests, too: a new one is named here until
-/// `Generation` has its kind.
+/// The tests also write cores of every processor whose layout the library knows. A new one is named here until `Generation` has its kind.
 #[test]
 fn every_layout_has_a_generation() {
     let family = |version| Processor::family_by_version(version);
@@ -818,7 +817,7 @@ fn headers_that_were_never_written_are_counted() {
     );
 }
 
-/// With the end of a file the number of its program headers is lost, if there are many; they end where contents start.
+/// A truncated file loses the number of its program headers if there are many. They then end where the contents start.
 #[test]
 fn headers_are_found_where_their_number_is_lost() {
     let mut file = built().with_many_segments(70_000);
@@ -858,7 +857,7 @@ fn the_files_of_code_objects_are_not_more_than_the_core() {
     });
 }
 
-/// Whatever is cut off, what is before it is read, in time.
+/// In a truncated file, the part before the cut is read, in time.
 #[test]
 fn cut_anywhere_it_is_an_answer_or_an_error() {
     let file = built().merged();
@@ -889,8 +888,8 @@ fn limits_bound_what_is_kept() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// Bytes that decide are changed, one to four of them, to values that hurt. Nothing panics or hangs, and what is
-    /// answered is bounded by what is in the file.
+    /// One to four structural bytes are changed to harmful values. Nothing panics or hangs, and the output is bounded by the contents of
+    /// the file.
     #[test]
     fn damaged_bytes_are_an_answer_or_an_error(
         changes in prop::collection::vec((any::<prop::sample::Index>(), prop_oneof![

@@ -1,7 +1,7 @@
-//! Every generation's layout, in core files that a writer of the tests makes (`dwarf_tests::cores::writer`).
+//! Tests every generation's layout, in core files from the tests' writer (`dwarf_tests::cores::writer`).
 //!
-//! The writer puts words together by an expression of its own for each generation; the library takes them apart by its
-//! table. Which layouts were also checked with files that others made is said in `spec-notes/gpu-core.md`.
+//! The writer assembles each word with one expression per generation, and the library reads them with its table. `spec-notes/gpu-core.md`
+//! lists the layouts that were also checked with other tools' files.
 
 use dwarf_tests::cores::generation::Generation;
 use dwarf_tests::cores::writer::{CoreSpec, QueueSpec, SIZES, WaveSpec, at};
@@ -15,7 +15,7 @@ use hetdwarf::wave::{AccessError, Memory, Wave};
 
 const READ: u64 = 1_000_062;
 
-/// Waves of a queue's XCC: workgroups of one to three, each with sizes of its own.
+/// Returns waves of a queue's XCC: workgroups of one to three waves, each with its own sizes.
 fn waves(generation: Generation, lanes: u32, xcc: u32, spec: &QueueShape) -> Vec<WaveSpec> {
     let mut found = Vec::new();
     for group in 0..5_u32 {
@@ -329,7 +329,7 @@ fn one(
     spec.build().merged()
 }
 
-/// What a wave of that core is said to be.
+/// Returns the facts about a wave of the core.
 fn told(file: &[u8]) -> (String, Vec<&'static str>, Option<u64>, u64) {
     let core = open(file);
     let wave = core.wave(0).unwrap();
@@ -342,8 +342,7 @@ fn told(file: &[u8]) -> (String, Vec<&'static str>, Option<u64>, u64) {
     )
 }
 
-/// The table of section 10: bits of TRAPSTS or EXCP_FLAG_PRIV, of EXCP_FLAG_USER, of MODE or TRAP_CTRL; what they stand
-/// for.
+/// The table of section 10: bits of TRAPSTS or EXCP_FLAG_PRIV, of EXCP_FLAG_USER, and of MODE or TRAP_CTRL, with their meaning.
 #[test]
 fn every_stop_reason_has_its_bit() {
     type Row = (
@@ -351,7 +350,7 @@ fn every_stop_reason_has_its_bit() {
         Option<(u32, Option<u32>)>,
         &'static str,
     );
-    // (TRAPSTS bit, MODE bit), (flag bit, TRAP_CTRL bit): flags above 31 are those of EXCP_FLAG_USER.
+    // (TRAPSTS bit, MODE bit), (flag bit, TRAP_CTRL bit): flags above 31 belong to EXCP_FLAG_USER.
     let rows: &[Row] = &[
         (Some((28, None)), Some((12, None)), "memory_violation"),
         (Some((8, None)), Some((4, None)), "address_error"),
@@ -495,7 +494,7 @@ fn vector_registers_that_were_given_back_are_not_available() {
     }
 }
 
-/// STATUS is shown without what the trap handler and the switch-out did to it.
+/// STATUS is shown without the changes by the trap handler and the context switch.
 #[test]
 fn status_is_shown_as_the_program_has_it() {
     for (generation, target, name) in Generation::TARGETS {
@@ -524,7 +523,7 @@ fn object_for(target: &str) -> Vec<u8> {
     file
 }
 
-/// A wave that stopped at an `s_trap` is at that instruction, where the handler has moved the pc past it.
+/// A wave that stopped at an `s_trap` is at that instruction, although the handler has advanced the pc.
 #[test]
 fn a_wave_that_stopped_at_a_trap_is_at_its_instruction() {
     for (generation, target, name) in Generation::TARGETS {
@@ -579,7 +578,7 @@ fn a_wave_that_never_ran_is_told() {
     }
 }
 
-/// Halves in both orders, and one file with more program headers than the ELF header can count.
+/// Opens halves in both orders, and a file with more program headers than the ELF header can count.
 #[test]
 fn files_are_put_together_and_counted() {
     let spec = spec(Generation::Gfx11, 110_000, 32, 10);
@@ -611,7 +610,7 @@ fn files_are_put_together_and_counted() {
     let core = GpuCore::open(&[&many], &limits).unwrap();
     assert!(core.read_memory(0x1000_0000 + 69_999 * 16, &mut byte) && byte == [69_999_u32 as u8]);
     assert!(!core.read_memory(0x1000_0001, &mut byte));
-    // The GPU's half alone: agents and queues, and what else is needed.
+    // The GPU's half alone: agents and queues, and a message about the missing half.
     let core = GpuCore::open(&[&gpu], &limits).unwrap();
     assert_eq!(
         (core.agents().len(), core.queues().len(), core.waves().len()),
@@ -631,8 +630,8 @@ fn files_are_put_together_and_counted() {
     assert!(GpuCore::open(&[], &limits).is_err());
 }
 
-/// Where both halves have a byte, it is the host's, and a segment without bytes hides none; in both orders, and where
-/// segments overlap in part.
+/// If both halves have a byte, the host's is used, and a segment without bytes hides none. This holds in both orders, and for partly
+/// overlapping segments.
 #[test]
 fn overlapping_segments_give_each_byte_once() {
     const AT: u64 = 0x6000_0000_0000;

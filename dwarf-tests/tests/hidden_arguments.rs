@@ -1,4 +1,4 @@
-//! `vars --hidden`: the arguments that the compiler adds to a kernel, held against the metadata as `llvm-readelf --notes` prints it.
+//! Compares `vars --hidden`, the arguments that the compiler adds to a kernel, with the metadata as `llvm-readelf --notes` prints it.
 
 #![allow(
     clippy::unwrap_used,

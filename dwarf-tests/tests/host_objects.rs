@@ -1,6 +1,6 @@
-//! Objects of other machines than AMDGPU: `dump`, `info` and `verify` read them, and other commands say what they are.
+//! Tests objects of machines other than AMDGPU: `dump`, `info` and `verify` read them, and other commands name their machine.
 //!
-//! The truth is what llvm-dwarfdump prints of them; `fixtures/host/README.md` says how the objects were built.
+//! llvm-dwarfdump's output is the reference. `fixtures/host/README.md` describes how the objects were built.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -90,7 +90,7 @@ fn differences_are_computed_where_the_linker_would() {
     assert_eq!(sizes, [0x28, 0x30]);
 }
 
-/// Where the style is not LLVM's, sections have addresses of their own, and two functions are in two places.
+/// Except in LLVM's style, sections have distinct addresses, and so do two functions.
 #[test]
 fn sections_of_an_object_have_addresses_of_their_own_unless_asked_for_llvms() {
     let object = object("x86_64");
@@ -125,7 +125,7 @@ fn info_and_verify_leave_out_what_is_about_gpus() {
     }
 }
 
-/// Faults are found as in a code object: here the size of an address, and the offset of the abbreviations.
+/// Faults are found as in a code object: here the address size, and the offset of the abbreviations.
 #[test]
 fn verify_finds_faults_that_are_not_about_gpus() {
     let folder = std::env::temp_dir().join(format!("hetdwarf-host-{}", std::process::id()));
@@ -176,7 +176,7 @@ fn other_commands_say_what_the_file_is() {
     }
 }
 
-/// The entries that these refer to are in another object, and no offset of this one.
+/// The referenced entries are in another object, and not at an offset of this one.
 #[test]
 fn references_into_other_objects_are_no_faults() {
     let object = fixture("host/lto.o");
@@ -195,7 +195,7 @@ fn references_into_other_objects_are_no_faults() {
     assert_eq!((dump.status, dump.err.as_str()), (0, ""));
 }
 
-/// A host program with code objects in it is asked about by the name of its machine.
+/// A host program that contains code objects is selected by the name of its machine.
 #[test]
 fn the_host_half_of_a_program_is_chosen_by_its_machine() {
     let object = fixture("corpus/bundle/host-fatbin.o");

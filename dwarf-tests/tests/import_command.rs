@@ -1,5 +1,5 @@
-//! `hetdwarf import` on text in the form of ROCm's debug agent, which is written here by its description from stopped
-//! waves whose values are known.
+//! Tests `hetdwarf import` on text in the format of ROCm's debug agent, written here according to its description from stopped waves with
+//! known values.
 
 use core::fmt::Write;
 
@@ -7,9 +7,9 @@ use dwarf_tests::cores::{Folder, truth};
 use dwarf_tests::{Ran, fixture, hetdwarf, json, number};
 use serde_json::Value;
 
-/// A stopped wave as the agent prints it.
+/// Returns a stopped wave in the agent's format.
 ///
-/// * `new`: with the kernel's entry in the first line.
+/// * `new`: true for the kernel's entry in the first line.
 fn printed(wave: &Value, index: u64, new: bool) -> String {
     let mut text = String::new();
     let pc = number(&wave["pc"]);
@@ -240,7 +240,7 @@ fn damaged_text_costs_what_is_damaged() {
         written(&folder, "wave-1-2.json")["memory"][0]["bytes"],
         "2b00000044332211"
     );
-    // Cut at every hundredth byte after the first vector register: what was there is kept.
+    // Truncated at various positions after the first vector register: the values before are kept.
     let start = good.find("[31]").unwrap() + 14;
     for end in (start..good.len()).step_by(97) {
         let (_, file, _) = with(&good.as_bytes()[..end]);

@@ -1,5 +1,4 @@
-//! Indices of names and addresses, and GNU's view pairs, through the command; held against llvm-dwarfdump's own
-//! checks of them.
+//! Tests indices of names and addresses, and GNU's view pairs, through the command, and compares them with llvm-dwarfdump's checks.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -25,7 +24,7 @@ fn verify(file: &Path, rules: &str) -> Vec<Value> {
 
 const RULES: &str = "aranges-*,names-*,index-*,range-list";
 
-/// What compilers and linkers write breaks no rule.
+/// Output of compilers and linkers breaks no rule.
 #[test]
 fn real_indices_break_no_rule() {
     let names = ["two", "merged", "types", "split", "wide"];
@@ -76,7 +75,7 @@ fn entries_for_type_units_that_are_not_listed_are_those_of_llvm_dwarfdump() {
     assert_eq!(found, expected);
 }
 
-/// The object that gcc wrote with view pairs in its lists, as if it were for gfx90a.
+/// Returns the object that gcc wrote with view pairs in its lists, relabelled for gfx90a.
 fn views() -> Vec<u8> {
     let mut data = std::fs::read(fixture("debug_info/views-in-lists.elf")).unwrap();
     // EI_OSABI and EI_ABIVERSION of code object version 5, EM_AMDGPU, EF_AMDGPU_MACH.

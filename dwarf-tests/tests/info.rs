@@ -1,6 +1,6 @@
-//! What `info` says of pipelines of `amdpal`, of code objects of version 2 and of the functions in `.amdgpu.info`.
+//! Tests `info` on pipelines of `amdpal`, code objects of version 2, and the functions in `.amdgpu.info`.
 //!
-//! The truth: what LLVM's readers print of the notes and symbols, and `calls.s`, where the sums are worked out by hand.
+//! The expected facts come from LLVM's readers of the notes and symbols, and from `calls.s`, where the sums are computed by hand.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -145,7 +145,7 @@ fn functions_have_registers_and_scratch_with_their_callees() {
         kernel["own"],
         json!({"sgprs": 33, "vgprs": 42, "agprs": null, "private_segment_size": 16})
     );
-    // The most SGPRs are those of f, the most VGPRs those of g, and the deepest chain is k and f: 16 + 64.
+    // The most SGPRs are in f, the most VGPRs in g, and the deepest chain is k and f: 16 + 64.
     assert_eq!(
         kernel["with_callees"],
         json!({"sgprs": 40, "vgprs": 64, "agprs": null, "private_segment_size": 80})

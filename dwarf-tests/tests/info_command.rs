@@ -1,5 +1,4 @@
-//! What `hetdwarf info` says of kernels, as text and as JSON, against what LLVM's tools print of the same objects; and how
-//! it chooses objects by the triples of LLVM 24.
+//! Compares `hetdwarf info` on kernels, as text and JSON, with LLVM's tools, and tests the choice of objects by the triples of LLVM 24.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +20,7 @@ fn path(name: &str) -> String {
     fixture(name).to_str().unwrap().to_owned()
 }
 
-/// The arguments of each kernel as `llvm-readelf -n` prints them: a list of keys and values.
+/// Returns the arguments of each kernel as `llvm-readelf -n` prints them: a list of keys and values.
 fn arguments_by_readelf(readelf: &Path, object: &Path) -> Vec<Vec<BTreeMap<String, String>>> {
     let ran = Command::new(readelf).arg("-n").arg(object).output();
     let text = String::from_utf8(ran.unwrap().stdout).unwrap();
@@ -196,8 +195,8 @@ fn objects_are_chosen_by_subarchitecture() {
     }
 }
 
-/// The kernel of each has the dispatch pointer and that of its arguments: 4 user registers. Its code reads the work-group's
-/// x from s4 (gfx1170), and from ttmp9 (gfx1250, and gfx1310, whose code is gfx1201's).
+/// The kernel of each has the dispatch pointer and the pointer to its arguments: 4 user registers. Its code reads the work-group's x from
+/// s4 (gfx1170), and from ttmp9 (gfx1250, and gfx1310, whose code is gfx1201's).
 #[test]
 fn kernels_of_the_newest_processors_are_described() {
     for (name, target, in_register) in [

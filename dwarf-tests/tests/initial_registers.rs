@@ -1,5 +1,5 @@
-//! What registers hold when a kernel starts: the answer from the kernel descriptor against the registers in which LLVM's
-//! compiler expects each item, the number of user registers that its assembler counts, and emulated waves.
+//! Compares the initial registers of a kernel, derived from its descriptor, with three sources: the registers in which LLVM's compiler
+//! expects each item, the assembler's number of user registers, and emulated waves.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -58,7 +58,7 @@ const NAMES: &[(&str, InitialValue)] = &[
     ("workItemIDZ", InitialValue::WorkItemIdZ),
 ];
 
-/// A kernel that preloads its arguments where it can and uses scratch; attributes tell what it does without.
+/// Returns a kernel that preloads its arguments if possible and uses scratch. Attributes declare what it does not need.
 fn source(attributes: &str) -> String {
     format!(
         "define amdgpu_kernel void @k(ptr addrspace(1) inreg %p, i32 inreg %n) #0 {{
@@ -133,7 +133,7 @@ fn mask(registers: &InitialRegisters) -> Option<u32> {
     Some(bits.map(|bit| 1 << bit).sum())
 }
 
-/// The items that the library finds; of preloaded arguments the first register, as LLVM lists it.
+/// Returns the items that the library finds. Preloaded arguments have their first register, as LLVM lists it.
 fn found(descriptor: &KernelDescriptor) -> BTreeMap<&'static str, Registers> {
     let all = descriptor.initial_registers().into_iter();
     all.map(|mut registers| {
@@ -163,7 +163,7 @@ fn folder(name: &str) -> std::path::PathBuf {
     folder
 }
 
-/// The registers that LLVM's compiler takes each item from are those that the descriptor of the same kernel asks for.
+/// LLVM's compiler reads each item from the registers that the descriptor of the same kernel requests.
 #[test]
 fn registers_are_where_the_compiler_expects_them() {
     let Some(llc) = llvm_tool("llc") else {
@@ -341,14 +341,13 @@ fn the_assembler_counts_as_many_user_registers() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Of a kernel without calls: the registers that none of its instructions writes hold in every stop what they held at the
-/// start, which an emulator set up.
+/// In kernels without calls, the registers that no instruction writes keep their initial values from the emulator at every stop.
 #[test]
 fn registers_that_are_never_written_have_their_initial_values() {
     let mut compared: BTreeMap<&str, usize> = BTreeMap::new();
     for case in lane_cases().into_iter().chain(wave_cases()) {
         let name = case.file_name().unwrap().to_str().unwrap();
-        // The folder's name, of some without what they were called after.
+        // The folder's name, for some cases without its suffix.
         let files = [name, name.split_once('-').map_or(name, |(_, rest)| rest)];
         let files = files.map(|name| case.join(format!("{name}.hsaco")));
         let hsaco = files.into_iter().find(|path| path.exists()).unwrap();
@@ -431,7 +430,7 @@ fn snapshots(case: &Path) -> Vec<Value> {
     all
 }
 
-/// Returns true if the registers of a wave hold the item. `None` if the wave does not have what to compare with.
+/// Returns true if the registers of a wave hold the item. Returns `None` if the wave has nothing to compare with.
 fn is_right(item: &InitialRegisters, wave: &Value) -> Option<bool> {
     let dispatch = &wave["dispatch"];
     let number = |value: &Value| u64::try_from(number(value)).unwrap();
@@ -474,8 +473,8 @@ fn is_right(item: &InitialRegisters, wave: &Value) -> Option<bool> {
     }
 }
 
-/// `vars` names what registers still hold where a kernel has stopped. By the disassembly of `k`, `v_mov_b32 v0, -1` at 0x1918
-/// is the first instruction that writes v0, and `s_getpc_b64 s[0:1]` at 0x1940 the first that writes s0; nothing writes s15.
+/// `vars` names the registers that still hold their initial values. By the disassembly of `k`, `v_mov_b32 v0, -1` at 0x1918 is the first
+/// instruction that writes v0, and `s_getpc_b64 s[0:1]` at 0x1940 the first that writes s0; nothing writes s15.
 #[test]
 fn stops_say_what_registers_still_hold() {
     let object = fixture("waves/calls-O2/calls-O2.hsaco");
@@ -587,8 +586,8 @@ fn core_of(object: &[u8], addresses: &[u64]) -> Vec<u8> {
     spec.build().merged()
 }
 
-/// `core` says of its waves what `vars` says of a snapshot at the same places (see
-/// [`stops_say_what_registers_still_hold`]), also where the code object has no debugging information.
+/// `core` reports the same about its waves as `vars` about snapshots at the same positions (see [`stops_say_what_registers_still_hold`]),
+/// also if the code object has no debugging information.
 #[test]
 fn cores_say_what_registers_still_hold() {
     let path = fixture("waves/calls-O2/calls-O2.hsaco");

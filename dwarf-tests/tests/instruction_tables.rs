@@ -1,8 +1,8 @@
-//! The table of machine instructions (`src/isa/table/rows.rs`) is what LLVM 22's disassembler says of every opcode, and a list.
+//! Generates the table of machine instructions (`src/isa/table/rows.rs`) from LLVM 22's disassembler of every opcode, and a list of facts.
 //!
-//! With `HETDWARF_WRITE_TABLES=1` it is written; without, compared.
+//! With `HETDWARF_WRITE_TABLES=1` the table is written. Otherwise it is compared.
 
-// The layouts of encodings are those of the library; what reads them has to stand where they are visible.
+// The library's layouts of encodings are included at this path, because their readers need this visibility.
 #[path = "../../src/isa"]
 #[allow(dead_code, reason = "the decoder has uses for more of it")]
 mod isa {
@@ -45,7 +45,7 @@ mod isa {
         }
     }
 
-    /// The generations, and the processors that are asked for each, in the order of the columns.
+    /// The generations in the order of the columns, each with the processors that are disassembled.
     const GENERATIONS: [Generation; 5] = [
         Generation {
             name: "gfx9",
@@ -122,7 +122,7 @@ mod isa {
         std::fs::remove_dir_all(&llvm.folder).unwrap();
     }
 
-    /// Processors that LLVM is not asked about for the tables have the instructions of those that it is.
+    /// Processors that were not disassembled for the tables have the instructions of their family's processors that were.
     pub fn check_others() {
         let Some(llvm) = llvm("other-processors") else {
             return;
@@ -171,7 +171,7 @@ mod isa {
         std::fs::remove_dir_all(&llvm.folder).unwrap();
     }
 
-    /// What LLVM's text does not say has to be known of every scalar instruction: it may write EXEC, or jump.
+    /// Facts missing from LLVM's text are required for every scalar instruction, because it may write EXEC or jump.
     pub fn check_facts() {
         let text = std::fs::read_to_string(path()).unwrap();
         let scalar = |line: &str| {

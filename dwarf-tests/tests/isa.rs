@@ -1,4 +1,4 @@
-//! Machine code against LLVM's disassembler: over every function of the corpus, and over random words.
+//! Compares machine code with LLVM's disassembler: over every function of the corpus, and over random words.
 
 #[path = "isa/text.rs"]
 mod text;
@@ -20,7 +20,7 @@ fn bytes(dwords: &[u32]) -> Vec<u8> {
         .collect()
 }
 
-/// Decodes each instruction from the bytes that LLVM says are its own, and from those and what follows.
+/// Decodes each instruction from the bytes that LLVM assigns to it, and from those with the following bytes.
 fn check(decoder: &Decoder, lines: &[Line], wave_size: WaveSize, processor: &str) -> [usize; 2] {
     let [mut same, mut refused] = [0, 0];
     let mut problems = Vec::new();
@@ -63,7 +63,7 @@ fn check(decoder: &Decoder, lines: &[Line], wave_size: WaveSize, processor: &str
     [same, refused]
 }
 
-/// How the texts of instructions compare: the same, not printed, and wrong ones.
+/// The comparison of the texts of instructions: the same, not printed, and wrong.
 #[derive(Default)]
 struct Texts {
     same: usize,
@@ -73,7 +73,7 @@ struct Texts {
 
 impl Texts {
     fn add(&mut self, decoder: &Decoder, line: &Line, at: &str) {
-        // What LLVM remarks on is no instruction.
+        // Words on which LLVM remarks are not instructions.
         if line.text.contains("/*") || line.text.contains("Warning") {
             return;
         }
@@ -97,8 +97,8 @@ impl Texts {
     }
 }
 
-/// Every instruction of every code object: length, name, operands and what is written. `text` of the
-/// waves is that of their code objects.
+/// Compares every instruction of every code object: length, name, operands and written registers. The `text` sections of the waves are
+/// those of their code objects.
 #[test]
 fn the_corpus_decodes_as_llvm_disassembles_it() {
     let Some(objdump) = llvm_tool("llvm-objdump") else {
@@ -137,7 +137,7 @@ fn the_corpus_decodes_as_llvm_disassembles_it() {
         }
         files += usize::from(same > 0);
         instructions += same;
-        // The boundaries follow from one another too.
+        // Decoding a whole run must give the same boundaries.
         for run in
             lines.chunk_by(|one, next| one.address + 4 * one.dwords.len() as u64 == next.address)
         {
@@ -216,7 +216,7 @@ fn words(count: usize, seed: u64) -> impl Iterator<Item = u32> {
             1 => next() & next(),
             _ => next() & next() & next(),
         };
-        // What stands after the first dword of an instruction of three operands names vector registers.
+        // The dwords after the first of an instruction with three operands name vector registers.
         let word = word | std::mem::take(&mut sources);
         match n % 3 {
             0 => {
@@ -231,8 +231,7 @@ fn words(count: usize, seed: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// A relocatable object of these words, disassembled. LLVM's disassembler can fail on some words; what
-/// it printed before that is compared.
+/// Disassembles a relocatable object with these words. LLVM's disassembler can fail on some words; the output before is compared.
 fn compare_random(count: usize, rounds: u64) {
     let (Some(mc), Some(objdump)) = (llvm_tool("llvm-mc"), llvm_tool("llvm-objdump")) else {
         return;

@@ -1,5 +1,5 @@
-//! Which bits of a kernel descriptor each directive of LLVM's assembler writes, on every family, against the fields
-//! that the library reads there.
+//! Compares the bits of a kernel descriptor that each directive of LLVM's assembler writes, on every family, with the fields that the
+//! library reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -11,8 +11,7 @@ use hetdwarf::arch::{Family, Processor};
 use hetdwarf::object::CodeObject;
 use hetdwarf::object::descriptor::{Field, described};
 
-/// A directive, a value that is not its default, and the field that has it, as USAGE "AMDHSA Kernel Assembler
-/// Directives" says.
+/// A directive, a non-default value, and its field, by USAGE "AMDHSA Kernel Assembler Directives".
 struct Directive {
     name: &'static str,
     given: u64,
@@ -79,8 +78,8 @@ directives! {
     exception_int_div_zero 1 => EnableExceptionIntDivideByZero 1;
 }
 
-/// Fields that no directive sets alone, as the assembler reckons them, the command processor fills them in, or only
-/// graphics pipelines have them; and the families that have each, by USAGE's tables.
+/// Fields that no directive sets by itself, because the assembler computes them, the command processor fills them in, or only graphics
+/// pipelines have them; with the families that have each, by USAGE's tables.
 const WITHOUT_A_DIRECTIVE: &[(Field, &[Family])] = &[
     (Field::KernelCodeEntryByteOffset, ALL),
     (Field::GranulatedWorkitemVgprCount, ALL),
@@ -129,8 +128,8 @@ const FROM_GFX12: &[Family] = ALL.split_at(12).1;
 /// Families of which LLVM 22 knows no processor.
 const NEWER_THAN_LLVM_22: &[Family] = &[Family::Gfx11_7, Family::Gfx13];
 
-/// Fields that follow from others: where the code is, how many registers a user's data take, and the number of vector
-/// registers in blocks whose size depends on that of the wave.
+/// Derived fields: the position of the code, the number of user registers, and the number of vector registers in blocks whose size depends
+/// on the wave size.
 const RECKONED: &[Field] = &[
     Field::KernelCodeEntryByteOffset,
     Field::UserSgprCount,
@@ -139,7 +138,7 @@ const RECKONED: &[Field] = &[
 
 const PLAIN: &str = "plain";
 
-/// Kernels of which each has one directive, and one that has none; with the line of each directive.
+/// Returns kernels with one directive each, and one without, and the line of each directive.
 fn source(
     processor: &Processor,
     with: &[&'static Directive],
@@ -164,7 +163,7 @@ fn source(
     (text, lines)
 }
 
-/// Runs the assembler; gives what it says is wrong.
+/// Runs the assembler, and returns its errors.
 fn assemble(mc: &Path, folder: &Path, processor: &Processor, text: &str) -> String {
     let source = folder.join("kernels.s");
     std::fs::write(&source, text).unwrap();
@@ -178,7 +177,7 @@ fn assemble(mc: &Path, folder: &Path, processor: &Processor, text: &str) -> Stri
     String::from_utf8(run.stderr).unwrap()
 }
 
-/// The processor of a family that LLVM is asked about: the first that it knows and that is no name for several.
+/// Returns the processor of a family that is given to LLVM: the first that LLVM knows and that is not a generic one.
 fn processor(mc: &Path, folder: &Path, family: Family) -> &'static Processor {
     let known = |p: &&Processor| assemble(mc, folder, p, "").is_empty();
     Processor::ALL
@@ -188,7 +187,7 @@ fn processor(mc: &Path, folder: &Path, family: Family) -> &'static Processor {
         .unwrap_or_else(|| panic!("LLVM knows no processor of {family:?}"))
 }
 
-/// The directives that the assembler refuses for a processor: those at whose beginning it says so.
+/// Returns the directives that the assembler rejects for a processor: those at whose start it reports an error.
 fn refused(errors: &str, lines: &BTreeMap<usize, &'static str>) -> BTreeSet<&'static str> {
     let mut found = BTreeSet::new();
     for line in errors.lines().filter(|line| line.contains(": error: ")) {
@@ -204,7 +203,7 @@ fn refused(errors: &str, lines: &BTreeMap<usize, &'static str>) -> BTreeSet<&'st
     found
 }
 
-/// Each directive sets its field and nothing else; where LLVM refuses the directive there is no such field.
+/// Each directive sets exactly its field. If LLVM rejects the directive, there is no such field.
 #[test]
 fn every_directive_sets_the_field_that_is_read() {
     let (Some(mc), Some(lld)) = (llvm_tool("llvm-mc"), llvm_tool("ld.lld")) else {
@@ -276,7 +275,7 @@ fn every_directive_sets_the_field_that_is_read() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A family that is described later has each of these fields or has it not: the text says which.
+/// For each of these fields, the specification decides whether a newly described family has it.
 #[test]
 fn every_field_has_a_directive_or_the_families_of_the_document() {
     for field in Field::ALL {

@@ -1,5 +1,5 @@
-//! Where lanes are that EXEC has switched off, recovered from machine code, against what an emulator recorded:
-//! nothing of the truth comes from DWARF or from reading masks (`fixtures/lanes/README.md`).
+//! Compares the positions of inactive lanes, recovered from machine code, with the records of an emulator. These do not come from DWARF or
+//! from reading masks (`fixtures/lanes/README.md`).
 
 #[path = "lane_flow/oracle.rs"]
 mod oracle;
@@ -33,19 +33,19 @@ fn snapshot(path: &Path) -> Snapshot {
 fn ask(flow: &LaneFlow<'_>, wave: &Snapshot, wave_size: WaveSize) -> StopLanes {
     let dispatched = wave.dispatch.as_ref().and_then(|d| d.lanes(wave_size));
     let pc = wave.load_address.to_code(wave.pc()).0;
-    // What a stop may cost in the smallest of files.
+    // The limits of a stop in the smallest of files.
     let meter = Meter::new(&Limits::DEFAULT, 0);
     flow.stop(wave, pc, wave.load_address, dispatched, &meter)
         .unwrap()
 }
 
-/// How many waiting lanes got an answer.
+/// The number of waiting lanes with an answer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
     right: usize,
     unknown: usize,
     wrong: usize,
-    /// Of how many it is known what switched them off.
+    /// The number with a known switch-off point.
     left: usize,
 }
 
@@ -90,7 +90,7 @@ fn compare(found: &StopLanes, group: &Value) -> (Score, Option<String>) {
                 let last = number(&group["last_active"]) as u64;
                 frame as u64 == group["frame"].as_u64().unwrap()
                     && is_within(&group["right"], pc)
-                    // Stronger than what is asked for: the very instruction, but for copies of a join.
+                    // This is stricter than required: the exact instruction, except for copies of a join.
                     && resumes.is_some() == next.is_some()
                     && left.is_none_or(|left| left == last)
             }
@@ -110,7 +110,7 @@ fn compare(found: &StopLanes, group: &Value) -> (Score, Option<String>) {
     (score, problem)
 }
 
-/// The scores of all cases, by what the callback makes of the case and the group of lanes.
+/// Returns the scores of all cases. The callback assigns a score by the case and the group of lanes.
 fn scores(mut add: impl FnMut(&Value, &Value, Score)) -> Vec<String> {
     let mut problems = Vec::new();
     for case in lane_cases() {
@@ -154,7 +154,7 @@ fn scores(mut add: impl FnMut(&Value, &Value, Score)) -> Vec<String> {
     problems
 }
 
-/// A table of `right` of those that wait; how many are unknown, if any are.
+/// Prints a table of the right answers for waiting lanes, and the number of unknown ones, if any.
 fn table(title: &str, scores: &BTreeMap<(String, String), Score>) {
     let mut columns: Vec<&String> = scores.keys().map(|(_, column)| column).collect();
     columns.sort();
@@ -215,7 +215,7 @@ fn waiting_lanes_are_where_they_were() {
     assert!(problems.is_empty(), "{} {problems:#?}", problems.len());
     let all: usize = levels.values().map(|score| score.waiting()).sum();
     assert_eq!(all, 7948, "the cases have other lanes than they had");
-    // What switched a lane off is told for most; if it is, it must be right.
+    // The switch-off point is known for most, and must then be right.
     for (level, percent) in [("-O0", 80), ("-O1, -O2", 95)] {
         let score = levels[level];
         assert!(score.left * 100 >= score.waiting() * percent, "{levels:?}");
@@ -225,7 +225,7 @@ fn waiting_lanes_are_where_they_were() {
     assert!(callers.is_at_least(95), "{callers:?}");
 }
 
-/// The waves of another collection, of which is known which lanes entered each frame and which were active there.
+/// The waves of another collection, for which the lanes that entered each frame, and those active there, are known.
 #[test]
 fn lanes_are_in_the_frames_that_they_entered() {
     let (mut stops, mut divergent, mut frames, mut unknown) = (0, 0, 0, 0);
@@ -302,7 +302,7 @@ impl Arbitrary {
 impl oracle::Machine for Arbitrary {
     fn scalar(&self, index: usize) -> u32 {
         match index {
-            // Where functions of the corpus have their stack: kernels from 0 on, others above.
+            // The stack of functions in the corpus: kernels from 0 on, others above.
             33 => 0x4000,
             32 => 0x8000,
             _ => self.word(1, index as u64),
@@ -356,21 +356,21 @@ impl Wave for Arbitrary {
     }
 }
 
-/// How the library and the oracle compare.
+/// The comparison of the library and the oracle.
 #[derive(Debug, Default)]
 struct Agreement {
     same: usize,
     /// The oracle knows one place, the library none.
     unknown: usize,
-    /// The library knows one, the oracle something that it does not follow: what callees leave alone.
+    /// The library knows one, and the oracle something it does not follow: values that callees preserve.
     more: usize,
     /// Neither knows.
     neither: usize,
     too_many: usize,
 }
 
-/// At arbitrary places, with arbitrary contents of registers and scratch: what the library's plans say is what the
-/// oracle finds for each lane by itself.
+/// At arbitrary addresses, with arbitrary contents of registers and scratch, the library's plans agree with the oracle's walk for each
+/// lane.
 #[test]
 fn plans_say_what_a_concrete_walk_finds() {
     let Some(objdump) = llvm_tool("llvm-objdump") else {
@@ -435,8 +435,7 @@ fn check_object(
     }
 }
 
-/// Programs that nobody wrote, through the compiler: recovery says what a concrete walk finds, or nothing. `HETDWARF_PROGRAMS=FIRST-LAST` takes
-/// other seeds.
+/// Random compiled programs: recovery agrees with a concrete walk, or has no answer. `HETDWARF_PROGRAMS=FIRST-LAST` selects other seeds.
 #[test]
 fn random_programs_are_recovered_as_a_concrete_walk_finds() {
     let (Some(clang), Some(objdump)) = (llvm_tool("clang"), llvm_tool("llvm-objdump")) else {
@@ -498,7 +497,7 @@ fn check_stop(
         .unwrap();
     let frame = &found.frames[0];
     if frame.lanes_that(|state| state == LaneState::Active) != wave.exec {
-        // In a whole-wave section other lanes are followed than those of EXEC.
+        // In a whole-wave section the followed lanes differ from EXEC.
         return;
     }
     let off = wave
@@ -524,7 +523,7 @@ fn check_stop(
                 continue;
             }
         };
-        // Which instruction switched an arbitrary lane off means nothing.
+        // The switch-off point of an arbitrary lane is meaningless.
         let waits = |pc, resumes| LaneState::Waiting {
             pc,
             left: None,

@@ -1,5 +1,5 @@
-//! Small functions of gfx1100, encoded by LLVM 22's assembler: what is known where ways meet, and of scratch that somebody else may
-//! have written. Where a wrong answer would name a place, it is one that the wave of the test has.
+//! Tests small functions of gfx1100, encoded by LLVM 22's assembler: facts at control-flow joins, and scratch that other code may have
+//! written. A wrong answer would name a position that the wave of the test has.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn wave(pc: u64, exec: u64, scalars: &[(u16, u64)]) -> Snapshot {
     wave
 }
 
-/// Where the lanes of a wave are of which the dispatch started lanes 0 to 7.
+/// Returns the lanes of a wave whose dispatch started lanes 0 to 7.
 fn ask(functions: &[Function<'_>], wave: &Snapshot) -> StopLanes {
     let meter = || Meter::new(&Limits::DEFAULT, 0);
     let processor = Processor::by_name(&wave.target).unwrap();
@@ -74,8 +74,8 @@ fn where_exec_was_saved_is_known_if_all_ways_agree() {
     }
 }
 
-/// A mask in lane 1 of v41, which is loaded from scratch at an offset from a register, that switches lanes on again: the dwords of
-/// the load, its offset among them, and what follows.
+/// Returns code that loads a mask from scratch, at an offset from a register, into lane 1 of v41 and switches lanes on with it: the dwords
+/// of the load, its offset among them, and the following instructions.
 fn mask_from_scratch(register: u32, offset: u32) -> [u32; 9] {
     [
         0xbe8a_22c1, // s_or_saveexec_b32 s10, -1
@@ -100,7 +100,7 @@ fn wave_with_mask(register: u16, offset: u64) -> Snapshot {
     wave
 }
 
-/// Callees have what is above the stack pointer at each of the calls, whichever was the lower one.
+/// Callees may write above the stack pointer of each call, so the lowest of these counts.
 #[test]
 fn callees_have_the_stack_from_the_lowest_call_on() {
     // s_add_i32 s32, s33, 16 or 32; s_swappc_b64 s[30:31], s[16:17]
@@ -135,7 +135,7 @@ fn callees_have_the_stack_from_the_lowest_call_on() {
     assert_eq!(between.waiting().and_then(|one| one.resumes), Some(after));
 }
 
-/// How far s34 is from s32 is not known, so that what is stored at one may be what is loaded at the other.
+/// The distance of s34 from s32 is unknown, so a store relative to one may overlap a load relative to the other.
 #[test]
 fn a_row_may_be_one_that_counts_from_another_register() {
     let ask_with = |register: u32| {

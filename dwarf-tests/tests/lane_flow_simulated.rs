@@ -1,5 +1,4 @@
-//! Where lanes are that EXEC has switched off, recovered from machine code, against a simulator that knows it: random
-//! programs, encoded for processors (`dwarf_tests::simulator`).
+//! Compares the recovered positions of inactive lanes with a simulator: random programs, encoded for processors (`dwarf_tests::simulator`).
 
 use dwarf_tests::simulator::amdgpu::TARGETS;
 use dwarf_tests::simulator::generate;
@@ -7,7 +6,7 @@ use dwarf_tests::simulator::recovery::{Figures, compare};
 use dwarf_tests::simulator::source::{Source, without_quads};
 use dwarf_tests::{llvm_tool, seeds};
 
-/// How many programs the assembler gets at once.
+/// The number of programs in one run of the assembler.
 const BATCH: u64 = 25;
 
 /// `HETDWARF_SEED` takes other seeds, `HETDWARF_COUNT` so many of them.
@@ -18,7 +17,8 @@ fn lanes_of_random_programs_are_where_they_are() {
     };
     let first = seeds::asked_for().unwrap_or(0);
     let count = std::env::var("HETDWARF_COUNT").map_or(50, |text| text.parse().unwrap());
-    // Of what follows whole quads nothing is known; it must not be wrong either. How much that is hangs on where the first is.
+    // After whole-quad sections nothing is recovered, but nothing may be wrong. The share of lost lanes depends on the position of the
+    // first section.
     let mut total = Figures::default();
     let mut with_quads = Figures::default();
     for batch in 0..u64::div_ceil(count, BATCH) {
@@ -49,7 +49,7 @@ fn lanes_of_random_programs_are_where_they_are() {
         total.waiting > 200_000 && unknown * 100 < total.waiting,
         "{total:?}"
     );
-    // What a profiler, which has no masks, can tell: of nested regions in loops, little.
+    // A profiler has no masks, so it can tell little about nested regions in loops.
     assert!(total.charged * 20 > total.waiting, "{total:?}");
     assert!(with_quads.waiting > 10_000, "{with_quads:?}");
 }

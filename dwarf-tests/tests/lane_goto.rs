@@ -1,5 +1,5 @@
-//! Where waiting lanes are in programs with `goto` and irreducible loops, through the compiler, against an emulator that
-//! knows what each lane did and will do: by `lane-pc` as by what `annotate` wrote.
+//! Compares the positions of waiting lanes in compiled programs with `goto` and irreducible loops with an emulator that knows the past and
+//! future of each lane, for `lane-pc` and for the additions of `annotate`.
 
 #[path = "lane_goto/machine.rs"]
 mod machine;
@@ -35,7 +35,7 @@ const TARGETS: [(&str, WaveSize); 5] = [
     ("gfx1030", WaveSize::Wave32),
 ];
 
-/// How many waiting lanes have an answer, and how good it is.
+/// The number of waiting lanes with an answer, and its quality.
 #[derive(Clone, Debug, Default)]
 struct Figures {
     programs: usize,
@@ -43,9 +43,9 @@ struct Figures {
     waiting: usize,
     right: usize,
     wrong: usize,
-    /// Of those that are right: with the line of the decision or of the arrival.
+    /// The right answers with the line of the decision or of the arrival.
     expected_line: usize,
-    /// Of those that wait: neither has a line.
+    /// The waiting lanes for which neither has a line.
     no_line: usize,
     resumes: usize,
     unknown: BTreeMap<&'static str, usize>,
@@ -81,7 +81,7 @@ fn compile(clang: &Path, source: &Path, object: &Path, (target, level): (&str, &
     assert!(ran.status.success(), "{source:?} {target} {level}: {text}");
 }
 
-/// What is said of the lanes of a stop: for each its address and the frame.
+/// Returns the reported address and frame of each lane of a stop.
 fn said(program: &Program<'_>, machine: &Machine, recovery: Recovery) -> Vec<(usize, LanePlace)> {
     let arena = Arena::new();
     let pc = LoadAddress(0).to_process(CodeAddress(machine.pc));
@@ -101,7 +101,7 @@ fn said(program: &Program<'_>, machine: &Machine, recovery: Recovery) -> Vec<(us
         .collect()
 }
 
-/// The places of lanes of one stop against what they did. Gives a description of what is wrong.
+/// Compares the positions of lanes at a stop with their history. Returns a description of the errors.
 fn compare(
     program: &Program<'_>,
     found: &[(usize, LanePlace)],
@@ -232,7 +232,7 @@ fn check(
     let annotated = annotate(&file, &Limits::default(), &request).unwrap();
     let annotated_object = CodeObject::parse(&annotated.file).unwrap();
     let annotated_program = Program::load(&annotated_object).unwrap();
-    // Of functions that nothing is known of nothing is said.
+    // Functions that were left alone have no positions.
     let left_alone: Vec<core::ops::Range<u64>> = (annotated.functions.iter())
         .filter(|function| function.left_alone.is_some())
         .map(|function| function.address..function.address + function.size)
@@ -314,7 +314,7 @@ fn lanes_of_programs_with_goto_are_where_they_are() {
     }
     assert!(problems.is_empty(), "{} {problems:?}", problems.len());
     for [recovered, _] in figures.values() {
-        // Of those of which what they did last or will do next has a line.
+        // The lanes whose last or next instruction has a line.
         let have_lines = recovered.right.saturating_sub(recovered.no_line);
         assert!(
             recovered.expected_line * 100 >= have_lines * 70,

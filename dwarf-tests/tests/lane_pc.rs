@@ -1,6 +1,6 @@
-//! Lane program locations: what is written, and what a debugger reads of it.
+//! Tests lane program locations: their writer, and a debugger's reading of them.
 //!
-//! The simulator of this package supplies the truth: see `dwarf_tests::simulator`.
+//! The simulator of this package is the reference: see `dwarf_tests::simulator`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use hetdwarf::eval::Reading;
 use hetdwarf::expr::{Encoding, Printer};
 use hetdwarf::lane_pc::Program;
 
-/// Checks the program of a seed; one that fails is made small, and shown. Nothing if it runs too long.
+/// Checks the program of a seed. A failing one is reduced and shown. Returns None if it runs too long.
 fn check_seed(seed: u64, way: Way<'_>) -> Option<Figures> {
     let source = generate(seed);
     match check(&source, way) {
@@ -81,8 +81,8 @@ fn every_lane_is_where_it_is_when_it_runs_alone() {
     assert!(figures.waiting * 4 > figures.lanes, "{figures:?}");
 }
 
-/// Makes a mistake in the programs of seeds until there was a place for it so many times, and counts how
-/// often it is found. It cannot always be: no lane need be in a place that is said wrongly.
+/// Plants a mistake in the programs of seeds until it succeeded `tries` times, and counts the detected ones. Detection is not always
+/// possible: no lane may be at a wrongly described position.
 fn found(mistake: Mistake, tries: usize) -> usize {
     let (mut made, mut found) = (0, 0);
     for seed in 0.. {
@@ -145,7 +145,7 @@ fn a_program_that_fails_is_made_small() {
     assert!(small.entry.count_ones() <= 2, "{small}");
 }
 
-/// How deep ifs and loops are in one another.
+/// Returns the nesting depth of ifs and loops.
 fn depth(block: &[Statement]) -> usize {
     let depths = block.iter().map(|statement| match statement {
         Statement::If {
@@ -222,7 +222,7 @@ fn random_programs_have_everything() {
     }
 }
 
-/// Runs a tool that makes of one file another. `None` if it is not installed.
+/// Runs a tool that converts a file. Returns `None` if it is not installed.
 fn transform(tool: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     let program = llvm_tool(tool)?;
     let folder = format!("hetdwarf-lane-pc-{tool}-{}", std::process::id());

@@ -1,4 +1,4 @@
-//! Lanes that were not active on entry to a function are where they wait in its callers.
+//! Lanes that were inactive on entry to a function are found where they wait in its callers.
 
 use dwarf_tests::simulator::object_file::{Addresses, Function, starts, write_with_frames};
 use hetdwarf::arch::{Register, ScratchAddressing, WaveSize};
@@ -13,7 +13,7 @@ use hetdwarf::object::CodeObject;
 use hetdwarf::report::LanePcDocument;
 use hetdwarf::wave::Snapshot;
 
-/// The lanes that enter `outer`, those of its `then`, which call `leaf`, and those of the `then` in there.
+/// The lanes that enter `outer`, the lanes of its `then`, which call `leaf`, and the lanes of the `then` in `leaf`.
 const ENTERED: u64 = 0x00ff_ffff;
 const CALL: u64 = 0x0000_ffff;
 const LEAF: u64 = 0x0000_00ff;
@@ -39,10 +39,10 @@ fn function(mask: u16) -> lane_pc::Program {
     .unwrap()
 }
 
-/// `outer` calls `leaf` from within its `if`.
+/// Returns an object in which `outer` calls `leaf` from within its `if`.
 ///
-/// * `with_exec`: whether the call frame information of `leaf` says where EXEC on entry is.
-/// * `return_address`: the first of the two registers that it says the return address is in.
+/// * `with_exec`: true if the call frame information of `leaf` locates EXEC on entry.
+/// * `return_address`: the first of the two registers with the return address in the call frame information.
 fn object(with_exec: bool, return_address: u16) -> Vec<u8> {
     let programs = [function(10), function(20)];
     let [outer, leaf] =
@@ -89,7 +89,7 @@ fn wave(leaf: u64, outer: u64, more: &[(u16, u64)]) -> Snapshot {
     wave
 }
 
-/// Asks a wave in the `then` of `leaf` where the lanes are that are not in it.
+/// Returns the positions of the lanes that are not in `leaf`, for a wave in its `then`.
 fn ask(
     with_exec: bool,
     answer: impl FnOnce(u64, Vec<Option<u64>>, Vec<Option<LaneInCaller>>, LanePcDocument),
@@ -212,7 +212,7 @@ fn ask_code(return_address: u16) -> (u64, Vec<LanePlace>) {
     (outer, found.places().to_vec())
 }
 
-/// Who is right cannot be told, and the lanes of one call are not those of another.
+/// It cannot be decided which source is right, and the lanes of one call do not apply to another.
 #[test]
 fn lanes_of_a_caller_are_unknown_if_the_code_finds_another() {
     let (outer, places) = ask_code(30);

@@ -1,7 +1,7 @@
-//! The hand-written `rocm-style/lane_pc*.hsaco` of the corpus, read as their sources say.
+//! Reads the handwritten `rocm-style/lane_pc*.hsaco` of the corpus, and compares the lanes with the sources.
 //!
-//! Offsets are those of the labels in `fixtures/corpus/src/lane_pc*.s`, counted by hand: instructions are
-//! of 4 bytes, but `v_mul_lo_u32`, `v_writelane_b32` and `v_readlane_b32` of 8.
+//! Offsets are those of the labels in `fixtures/corpus/src/lane_pc*.s`, counted by hand. Instructions have 4 bytes, except `v_mul_lo_u32`,
+//! `v_writelane_b32` and `v_readlane_b32` with 8.
 
 use dwarf_tests::fixture;
 use hetdwarf::arch::{LoadAddress, ProcessAddress, Register, WaveSize};
@@ -10,13 +10,13 @@ use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::Snapshot;
 
-/// Where the code is loaded.
+/// The load address of the code.
 const LOADED_AT: u64 = 0x7f12_0000_0000;
 
 /// Lanes that are in one place: their mask, and its offset in the function.
 type Group = (u64, u64);
 
-/// What is read of a wave at an offset in a function.
+/// Reads the lanes of a wave at an offset in a function.
 fn read(file: &str, function: &str, wave: impl Fn(u64) -> Snapshot) -> (u64, LanePcs) {
     let bytes = std::fs::read(fixture("corpus/rocm-style").join(file)).unwrap();
     let object = CodeObject::parse(&bytes).unwrap();
@@ -42,7 +42,7 @@ fn assert_lanes(found: &LanePcs, start: u64, active: u64, groups: &[Group], cont
     }
 }
 
-/// Where lanes of `nested` are at an offset, the active ones first.
+/// Returns the positions of the lanes of `nested` at an offset, the active ones first.
 ///
 /// * `c1`, `c2`: the lanes for which the conditions are true.
 fn nested(offset: u64, entry: u64, c1: u64, c2: u64) -> Vec<Group> {
@@ -53,13 +53,13 @@ fn nested(offset: u64, entry: u64, c1: u64, c2: u64) -> Vec<Group> {
         0x00..0x14 | 0x48..0x50 => vec![(entry, offset)],
         // b, and after the inner ENDIF.
         0x14..0x24 | 0x34..0x3c => vec![(outer, offset), (others, start_1)],
-        // c: those of d wait where it is decided, those of f too.
+        // c: the lanes of d and f wait at their decision.
         0x24..0x2c => vec![
             (outer & c2, offset),
             (outer & !c2, start_1_1),
             (others, start_1),
         ],
-        // d: those of c are after it.
+        // d: the lanes of c are after it.
         0x2c..0x34 => vec![
             (outer & !c2, offset),
             (outer & c2, end_1_1),

@@ -1,4 +1,4 @@
-//! Regions recovered from linear code: the same as those that the code was made of.
+//! The regions recovered from linear code equal those that the code was made from.
 
 use core::ops::Range;
 use std::time::Instant;
@@ -14,8 +14,8 @@ use hetdwarf::lane_pc::graph::{Block, Change, Event, recover};
 use hetdwarf::lane_pc::{Function, Label, MaskPlace, Phase, Region, WholeWave};
 use petgraph::graph::{DiGraph, NodeIndex};
 
-/// The regions of a function, one a line, with all that is said of them. Ranges of code with the same mask that
-/// touch are one, and empty ones none.
+/// Returns the regions of a function, one per line, with all facts. Adjacent ranges of code with the same mask are joined, and empty ones
+/// are removed.
 fn lines(function: &Function) -> Vec<String> {
     let mut lines = vec![format!("{:?} {:?}", function.code, function.wave_size)];
     describe(&function.regions, 0, &mut lines);
@@ -51,7 +51,7 @@ fn describe(regions: &[Region], depth: usize, lines: &mut Vec<String>) {
     }
 }
 
-/// Compares what is recovered with what the code was made of. Gives the number of regions.
+/// Compares the recovered regions with the original ones. Returns the number of regions.
 fn compare(
     source: &Source,
     wave_size: WaveSize,
@@ -108,7 +108,7 @@ fn the_regions_of_random_programs_are_recovered() {
     assert!(regions > 20_000);
 }
 
-/// What a graph can say wrongly of the code.
+/// A mistake in the graph of the code.
 #[derive(Clone, Copy, Debug)]
 enum Mistake {
     /// EXEC is not narrowed.
@@ -172,8 +172,7 @@ fn mistakes_in_the_graph_are_seen() {
             seen += usize::from(happened.get() && result.is_err());
         }
         println!("{kind:?}: {seen} of {made}");
-        // Some are none: a loop begins with its header, wherever EXEC is narrowed in it; a mask that nobody reads
-        // any more may be anywhere.
+        // Some mistakes have no effect: a loop begins with its header, wherever EXEC is narrowed in it, and an unused mask may be anywhere.
         assert!(
             made > 100 && seen * 10 >= made * 6,
             "{kind:?}: {seen} of {made}"
@@ -216,7 +215,7 @@ fn what_is_refused_is_unknown_and_never_wrong() {
             let mut graph = graph(compiled);
             exaggerate(&mut graph, &mut Random::new(seed));
             let found = recover(&graph, compiled.function.wave_size);
-            // Where it is not known what is active, there is no answer.
+            // If the active lanes are unknown, there is no answer.
             let Ok(found) = found else {
                 return compiled.function.clone();
             };

@@ -1,5 +1,5 @@
-//! Where lanes are, as a picture: the snapshots are reviewed by eye, and here it is checked that they are XML, say
-//! where each lane is, and nothing else than that.
+//! Tests the pictures of lane positions. The snapshots are reviewed by eye; this test checks that they are XML, and show the position of
+//! each lane and nothing else.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const ENTERED: u64 = 0x0000_ffff_ffff_ffff;
 const A_IS_GREATER: u64 = 0xff00_ff00_ff00_ff00;
 const B_IS_GREATER: u64 = 0x0ff0_0ff0_0ff0_0ff0;
 
-/// What a command says of that wave, and both pictures that it writes.
+/// Returns the output of the command for the wave, and both pictures that it writes.
 fn command() -> (String, String, String) {
     let folder = std::env::temp_dir().join(format!(
         "hetdwarf-picture-{}-{:?}",
@@ -71,7 +71,7 @@ fn parse(text: &str) -> Document<'_> {
     Document::parse_with_options(text, options).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// The lanes of each kind, by what is shown when they are pointed at.
+/// Returns the number of lanes of each kind, by the tooltip.
 fn lanes(document: &Document<'_>) -> BTreeMap<String, u64> {
     let mut found = BTreeMap::new();
     for node in document.descendants().filter(Node::is_element) {
@@ -94,8 +94,8 @@ fn lanes(document: &Document<'_>) -> BTreeMap<String, u64> {
     found
 }
 
-/// Where lanes are by the source: those of `else` run, those of `then` are after the inner decision, those of the
-/// outer `else` are where that is decided.
+/// The positions of lanes by the source: the lanes of `else` are active, those of `then` are after the inner decision, and those of the
+/// outer `else` are at its decision.
 fn expected() -> BTreeMap<String, u64> {
     let outer = ENTERED & A_IS_GREATER;
     [
@@ -227,8 +227,8 @@ fn without_the_attribute_it_says_so() {
     }
 }
 
-/// Lanes that no attribute places are drawn where the machine code says they are. The truth is an emulator's, by
-/// address; the picture has the line of each.
+/// Lanes without an attribute are drawn where the machine code places them. The emulator gives the true addresses, and the picture has the
+/// line of each.
 #[test]
 fn recovered_lanes_are_drawn() {
     let case = fixture("lanes/ifelse-gfx1100-O2");

@@ -1,5 +1,4 @@
-//! `hetdwarf lane-pc` where no attribute says where lanes are, against what an emulator recorded
-//! (`fixtures/lanes/README.md`).
+//! Compares `hetdwarf lane-pc` without attributes with the records of an emulator (`fixtures/lanes/README.md`).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -84,7 +83,7 @@ fn document(object: &Path, wave: &Path, options: &[&str]) -> Value {
     serde_json::from_str(&run(object, wave, &options)).unwrap()
 }
 
-/// Returns true if an address of the process is in runs of those of the code object.
+/// Returns true if a process address is within ranges of the code object.
 fn is_within(runs: &Value, pc: &Value, load_address: u128) -> bool {
     let pc = number(pc) - load_address;
     runs.as_array().unwrap().iter().any(|run| {
@@ -99,7 +98,7 @@ fn lanes_that(lanes: &[Value], state: &str) -> u128 {
     chosen.map(|(number, _)| 1_u128 << number).sum()
 }
 
-/// What the command says of one waiting lane: in the frame that is asked about, or in a caller.
+/// Checks a waiting lane in the command's output: in the queried frame, or in a caller.
 ///
 /// * `unwound`: the call stack.
 fn check_lane(lane: &Value, group: &Value, unwound: &Value, load_address: u128, at: &str) {
@@ -113,7 +112,7 @@ fn check_lane(lane: &Value, group: &Value, unwound: &Value, load_address: u128, 
         let caller = &lane["caller"];
         let frame = call_number(unwound, group["frame"].as_u64().unwrap());
         assert_eq!(caller["frame"], frame, "{at}");
-        // The truth has symbols; that of the body of a kernel at -O0 has a prefix.
+        // The emulator has symbols. The symbol of a kernel's body at -O0 has a prefix.
         let function = group["function"].as_str().unwrap();
         let function = function.trim_start_matches("__clang_ocl_kern_imp_");
         assert_eq!(caller["function"], function, "{at}");
@@ -225,8 +224,8 @@ fn lanes_that_the_dispatch_did_not_start_are_nowhere() {
     );
 }
 
-/// `calls-O2 w06`, which is also that of the demonstration: `mid` called `leaf` in a branch that the odd lanes 1 to 25
-/// take. The lanes that are active in each frame are known from the emulator.
+/// `calls-O2 w06`, also the wave of the demonstration: `mid` called `leaf` in a branch that the odd lanes 1 to 25 take. The emulator knows
+/// the active lanes in each frame.
 #[test]
 fn lanes_that_did_not_take_a_call_are_in_callers() {
     let case = fixture("waves/calls-O2");
@@ -271,7 +270,7 @@ fn lanes_that_did_not_take_a_call_are_in_callers() {
     }
 }
 
-/// What cannot be read makes only those lanes unknown that depend on it, and never wrong.
+/// A value that cannot be read makes only the lanes unknown that depend on it, and none wrong.
 #[test]
 fn what_is_not_available_is_said_for_the_lanes_concerned() {
     let folder = Folder::new("unavailable");
@@ -317,7 +316,7 @@ fn what_is_not_available_is_said_for_the_lanes_concerned() {
     assert!(unknown > 500, "{unknown}");
 }
 
-/// `--no-recover` asks attributes alone, `--recover` the machine code alone.
+/// `--no-recover` uses only attributes, `--recover` only the machine code.
 #[test]
 fn what_is_asked_can_be_chosen() {
     let folder = Folder::new("chosen");
@@ -336,7 +335,7 @@ fn what_is_asked_can_be_chosen() {
             (&json!("no-attribute"), &Value::Null)
         );
     }
-    // With an attribute it is that which is asked, unless one insists.
+    // An attribute takes precedence, unless recovery is requested.
     let object = fixture("corpus/rocm-style/lane_pc.hsaco");
     let wave = fixture("lane_pc/nested-else.json");
     let origins = |options: &[&str]| {
@@ -355,7 +354,7 @@ fn what_is_asked_can_be_chosen() {
     assert!(both.err.contains("cannot be used with"), "{}", both.err);
 }
 
-/// The waves of another collection: in each frame the lanes that entered it and are off wait, and have a pc.
+/// The waves of another collection: in each frame the inactive lanes that entered it wait, and have a pc.
 #[test]
 fn lanes_of_other_waves_have_places() {
     let (mut stops, mut waiting, mut lanes_in_callers) = (0, 0, 0);

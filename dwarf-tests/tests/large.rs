@@ -1,5 +1,5 @@
-//! Objects of many units: what a question reads of them, and what several threads find in them. The objects are
-//! made by `dwarf_tests::large`, and are sound by what llvm-dwarfdump says of them.
+//! Tests objects of many units: the parts that a query reads, and the results of several threads. `dwarf_tests::large` makes the objects,
+//! and llvm-dwarfdump considers them valid.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -44,8 +44,8 @@ fn verdict(bytes: &[u8], threads: usize) -> Verdict {
     verify_with(&program, &Selection::default(), threads)
 }
 
-/// Overwrites entries of every unit that does not have `keep` with what is no abbreviation: of all entries, or of
-/// all but the first of each unit.
+/// Overwrites entries of every unit that does not have `keep` with invalid abbreviation codes: all entries, or all but the first of each
+/// unit.
 fn damage(bytes: &mut [u8], object: &Object, keep: u64, first_too: bool) -> usize {
     let mut damaged = 0;
     for unit in &object.units {
@@ -69,8 +69,8 @@ fn damage(bytes: &mut [u8], object: &Object, keep: u64, first_too: bool) -> usiz
     damaged
 }
 
-/// With `.debug_aranges` the entries of one unit are read; without it the first entry of the others, which says
-/// what code they have.
+/// With `.debug_aranges` the entries of one unit are read. Without it the first entries of the others are read too, because they have the
+/// addresses of their code.
 #[test]
 fn a_lookup_reads_the_entries_of_one_unit() {
     for aranges in [true, false] {
@@ -106,7 +106,7 @@ fn a_lookup_reads_the_entries_of_one_unit() {
         );
         std::fs::remove_file(wave).unwrap();
 
-        // Who reads the others finds out.
+        // Readers of the other units get an error.
         let code = CodeObject::parse(&bytes).unwrap();
         let program = Program::load(&code).unwrap();
         let other = &object.units[3].functions[1];
@@ -235,7 +235,7 @@ fn instructions_are_what_an_assembler_writes() {
     }
 }
 
-/// Units are damaged here and there, so that there is something to find, and lists of one are named by another.
+/// Some units are damaged to produce findings, and units refer to each other's lists.
 #[test]
 fn several_threads_find_what_one_finds() {
     let (mut bytes, object) = written(&many_units(false));

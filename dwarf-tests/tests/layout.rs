@@ -1,6 +1,6 @@
-//! Variables whose types are laid out at run time: what each lane shows is worked out by hand.
+//! Tests variables whose types are laid out at run time. The value in each lane is worked out by hand.
 //!
-//! The code object is put together here, since no front end for AMDGPU writes all of these attributes.
+//! The code object is built here, because no front end for AMDGPU writes all of these attributes.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -203,7 +203,7 @@ fn each_lane_has_its_own_number_of_elements() {
     );
 }
 
-/// The last index is m, -1 to 2; and in the second type the first is 1, so that there is one element less.
+/// The last index is m, -1 to 2. In the second type the first index is 1, so there is one element less.
 #[test]
 fn bounds_count_from_the_first_index_to_the_last() {
     let upper = || (UPPER_BOUND, A::Entry(SIGNED_N));
@@ -299,7 +299,7 @@ fn a_member_may_be_where_an_expression_says() {
     }
 }
 
-/// What cannot be known is an error of the lane, and what is too large is cut.
+/// A bound that is unknown is an error of the lane, and one that is too large is cut.
 #[test]
 fn bounds_that_are_missing_or_absurd_do_no_harm() {
     with_v(
@@ -324,7 +324,7 @@ fn bounds_that_are_missing_or_absurd_do_no_harm() {
             },
         );
     }
-    // 2^20 elements: what is in private memory is shown, the rest is not available.
+    // 2^20 elements: those in private memory are shown, and the rest is not available.
     let count = A::expression(&[0x31, 0x44, 0x24]);
     with_v(array(INT, vec![vec![(COUNT, count)]]), |v, types| {
         assert_eq!(v.state(Lane(1)), ValueState::Partial);
@@ -340,7 +340,7 @@ fn bounds_that_are_missing_or_absurd_do_no_harm() {
     );
 }
 
-/// What expressions give in lanes 0 to 3: the type's name, and values or reasons.
+/// Returns the results of expressions in lanes 0 to 3: the type's name, and values or reasons.
 fn printed(types: Vec<Entry>, text: &str) -> (String, Vec<String>) {
     let file = object(types);
     let object = CodeObject::parse(&file).unwrap();

@@ -1,4 +1,4 @@
-//! `--limit`: each can be reached, says so with its number, and is out of the way by default.
+//! Every `--limit` can be reached, is named with its number, and does not interfere by default.
 
 use std::collections::BTreeSet;
 
@@ -6,16 +6,16 @@ use dwarf_tests::{fixture, hetdwarf};
 use hetdwarf::limits::Limit;
 use serde_json::Value;
 
-/// How it shows that a limit was reached.
+/// The sign that a limit was reached.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sign {
     /// An error names the limit and its number.
     Error,
-    /// The limit is added for each byte of the file to the one before the dash in its name, whose error it is.
+    /// The limit adds to another for each byte of the file. The error names that one, the part of its name before the dash.
     ErrorOfFloor,
     /// Fewer frames, of which the document says that a limit was reached.
     FewerFrames,
-    /// Values of four bytes, of which the document says that so many were read.
+    /// Values of four bytes, and a document that states the number of bytes read.
     PartialValues,
 }
 use Sign::{Error, ErrorOfFloor, FewerFrames, PartialValues};
@@ -26,7 +26,7 @@ const BUNDLE: &str = "corpus/bundle/ccob3.hipfb";
 // The piece is a composite, whose first part is one.
 const NESTED: &str = "regx v1, piece 4, regx v2, piece 4, piece_end, piece 8, piece_end";
 
-/// A limit, what it is set to and how that shows, and a command that reaches it.
+/// A limit, its value and sign, and a command that reaches it.
 #[rustfmt::skip]
 const CASES: &[(Limit, &str, Sign, &[&str])] = &[
     (Limit::Steps,         "2",     Error,        &["eval", "--expr", "lit1, lit2, plus"]),
@@ -61,7 +61,7 @@ fn with_and_without(arguments: &[String], limit: &str) -> [String; 2] {
     })
 }
 
-/// Each limit is reached where it is set, and is not where it is not.
+/// Each limit is reached where it is set, and not reached by default.
 #[test]
 fn each_limit_is_reached() {
     for &(limit, value, sign, command) in CASES {
@@ -74,7 +74,7 @@ fn each_limit_is_reached() {
             .collect();
         let name = limit.name();
         let set = match (sign, limit) {
-            // What is said of every file is more by something for each byte of it.
+            // The limits of a file have an additional part for each byte of it.
             (Error, Limit::Work | Limit::Memory) => format!("{name}={value},{name}-per-byte=0"),
             _ => format!("{name}={value}"),
         };

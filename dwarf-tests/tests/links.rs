@@ -9,7 +9,7 @@ fn root() -> PathBuf {
     package().parent().unwrap().canonicalize().unwrap()
 }
 
-/// The pages below a folder, without those that are symbolic links, and without fixtures and what is built.
+/// Collects the pages below a folder, without symbolic links, fixtures and build output.
 fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -1,5 +1,4 @@
-//! Values that the debugging information does not give, held against every value that the variables had: emulated stops of optimised
-//! code (`fixtures/lost`).
+//! Compares recovered values with every value that the variables had, in emulated stops of optimised code (`fixtures/lost`).
 
 #![allow(
     clippy::unwrap_used,
@@ -22,11 +21,11 @@ use hetdwarf::report::hex_bytes;
 use hetdwarf::wave::Snapshot;
 use serde_json::Value as Json;
 
-/// What was found of the lane values that locations do not give.
+/// The statistics of lane values without a location.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
     lost: usize,
-    /// Shown, and the value at the stop; by what keeps it.
+    /// The recovered values that equal the value at the stop, by their source.
     right: BTreeMap<String, usize>,
     /// Shown, and a value that the variable had before.
     older: usize,
@@ -39,7 +38,7 @@ impl Tally {
     }
 }
 
-/// The values that a variable had in a lane in each of the functions that have one of its name, oldest first.
+/// Returns the values of a variable in a lane, oldest first, for each function with a variable of this name.
 fn histories<'j>(everhad: &'j [Json], name: &str, lane: &str) -> Vec<Vec<&'j str>> {
     let of_name = everhad.iter().filter(|one| one["name"] == name);
     let history = |one: &'j Json| {
@@ -87,7 +86,7 @@ fn check_stop(
             let found = shown(&values, name, lane);
             let state = found.map(|value| value.state(lane).kind());
             if !is_lost {
-                // What the location gives stays what it was.
+                // Values with a location are unchanged.
                 let is_recovered = state.is_some_and(ValueStateKind::is_recovered);
                 assert!(!is_recovered, "{file}: {name} in lane {}", lane.0);
                 continue;
@@ -138,7 +137,7 @@ fn check_case(case: &str) -> Tally {
     tally
 }
 
-/// None is wrong, and as many are shown as there are; a number that grows is to be raised here.
+/// No value is wrong, and the number of shown values is at least the recorded one. Raise the record when it grows.
 #[test]
 fn no_value_is_shown_that_a_variable_never_had() {
     for (case, lost, right, older) in [
@@ -156,7 +155,7 @@ fn no_value_is_shown_that_a_variable_never_had() {
     }
 }
 
-/// By the letter, and where only the debugging information is asked, none is shown.
+/// None is shown in strict reading, or if only the debugging information is used.
 #[test]
 fn only_dwarf_shows_none() {
     let folder = fixture("lost/prev-gfx90a-O2");

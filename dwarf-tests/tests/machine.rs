@@ -1,4 +1,4 @@
-//! Call frame information against machine code: small functions, the emulated runs, and the corpus.
+//! Compares call frame information with machine code: small functions, the emulated runs, and the corpus.
 
 #[path = "machine/borders.rs"]
 mod borders;
@@ -25,9 +25,8 @@ use hetdwarf::cfi_check::{Condition, SkipReason};
 use hetdwarf::verify::{MACHINE_CODE, Rule};
 use truth::{Item, What};
 
-/// Of the things of one kind that are wrong: how many there are, how many are found as wrong always, and
-/// how many as wrong under a condition. And how many are said to be wrong under a condition that the runs
-/// did not show.
+/// The counts of contradictions of one kind: all, those found as always wrong, and those found as wrong under a condition. Also the number
+/// reported under a condition that did not occur in the runs.
 #[derive(Debug, Default)]
 struct Share {
     all: usize,
@@ -36,7 +35,7 @@ struct Share {
     not_seen: usize,
 }
 
-/// What was found in one case.
+/// The contradictions found in one case.
 #[derive(Default)]
 struct Found {
     always: BTreeSet<Item>,
@@ -60,9 +59,9 @@ fn find(case: &std::path::Path, truth: &truth::Truth) -> Found {
     found
 }
 
-/// Returns true if something that is wrong is among what was found. Of registers that are given up, `cfi-check.json`
-/// lists for each address those that are wrong at some of the addresses: one of them has to be found. A
-/// masked rule is wrong because EXEC has no rule, and that is found where it is.
+/// Returns true if an expected contradiction was found. For undefined registers, `cfi-check.json` lists at each address those that are
+/// wrong at some of the addresses, so one of them has to be found. A masked rule is wrong because EXEC has no rule, and is found at that
+/// point.
 fn is_among(items: &BTreeSet<Item>, wrong: &Item) -> bool {
     let like = |what, register: &str| Item {
         what,
@@ -167,7 +166,7 @@ fn stale_lanes_of_the_corpus_are_found() {
     assert_eq!(always + conditional, list.len());
 }
 
-/// Every function that has rows is followed, and what is found is found again.
+/// Every function with rows is analysed, and the findings are reproducible.
 #[test]
 fn the_corpus_is_followed() {
     let mut found: BTreeMap<(&str, Condition), usize> = BTreeMap::new();
@@ -183,7 +182,7 @@ fn the_corpus_is_followed() {
             *skipped.entry(function.report.skip_reason).or_default() += 1;
             for one in &function.report.contradictions {
                 *found.entry((one.rule.id, one.condition)).or_default() += 1;
-                // LLVM 22 writes no rules, and where nothing is said nothing is wrong.
+                // LLVM 22 writes no rules, and a missing rule is not wrong.
                 assert_ne!(folder, "llvm22");
                 assert!(!one.ranges.is_empty() && !one.to_string().is_empty());
                 if folder == "gcc12" {
@@ -212,11 +211,11 @@ fn the_corpus_is_followed() {
     }
 }
 
-/// The number of findings in the corpus, by rule and condition. A number that grows is a false alarm until somebody has read the code:
+/// The number of findings in the corpus, by rule and condition. A number that grows is a false positive until somebody has read the code:
 /// these objects were not run, and a run that does not meet the condition would not show the fault.
 ///
-/// EXEC without a rule is wrong if lanes are inactive where all lanes were switched on, if lanes were switched off where a mask was
-/// combined with it, and always where the inactive lanes have taken the place of the active ones (`s_xor_saveexec -1`).
+/// A missing rule for EXEC is wrong in three cases: lanes are inactive where all lanes were switched on; lanes were switched off where a
+/// mask was combined with EXEC; and always where the inactive lanes have taken the place of the active ones (`s_xor_saveexec -1`).
 const FOUND_IN_CORPUS: [((&str, Condition), usize); 13] = [
     (("cfi-cfa-after-epilogue", Condition::Always), 5),
     (("cfi-cfa-realigned", Condition::StackMisaligned), 2),

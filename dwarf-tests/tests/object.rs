@@ -1,6 +1,6 @@
-//! Real code objects and their containers, against what the tools that made them say.
+//! Compares real code objects and their containers with the output of the tools that made them.
 //!
-//! Where the files come from: `fixtures/object/README.md`.
+//! `fixtures/object/README.md` describes the origin of the files.
 
 use std::path::PathBuf;
 

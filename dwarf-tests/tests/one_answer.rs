@@ -1,7 +1,7 @@
-//! The same value, however it is asked for: by `vars`, as a child of another, by an expression, and by the library.
+//! Compares the same value from `vars`, as a child of another value, from an expression, and from the library.
 //!
-//! The library's answer is the measure for nothing: what variables are is held against `truth.json` elsewhere
-//! (`tests/variables.rs`). C is held against the command in `capi/tests/print_variables.rs`, Python in `python/tests`.
+//! The library's answer is not the reference: other tests compare variables with `truth.json` (`tests/variables.rs`).
+//! `capi/tests/print_variables.rs` compares C with the command, `python/tests` Python.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ use hetdwarf::report::hex_bytes;
 use hetdwarf::wave::Snapshot;
 use serde_json::Value as Json;
 
-/// What is said of a value in a lane: its state, its bytes, its text.
+/// The answer for a value in a lane: its state, its bytes, its text.
 type Said = (String, Option<String>, Option<String>);
 
 fn said_by(lane: &Json) -> Said {
@@ -55,7 +55,7 @@ fn said_as(answer: &LaneAnswer, query: &Query<'_, '_, '_>) -> Said {
     )
 }
 
-/// What was compared.
+/// The number of comparisons.
 #[derive(Debug, Default)]
 struct Tally {
     variables: usize,
@@ -118,9 +118,9 @@ fn check(object: &Path, wave: &Path, tally: &mut Tally) {
     }
 }
 
-/// Asks for a value and its parts by expressions.
+/// Evaluates expressions for a value and its parts.
 ///
-/// * `lanes`: what was said of it and its parts.
+/// * `lanes`: the answers for the value and its parts.
 fn print_all(
     query: &mut Query<'_, '_, '_>,
     (text, lanes): (&str, &[Json]),

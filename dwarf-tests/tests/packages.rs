@@ -1,7 +1,7 @@
-//! Libraries whose code is in packages, and files with whole code objects in them, through the command.
+//! Runs the command on libraries whose code is in packages, and on files that contain whole code objects.
 //!
-//! The truth: the packages were written from files of the corpus, whose bytes have to come out; sizes and offsets are those that
-//! `fixtures/kpack/README.md` and `fixtures/whole/README.md` give.
+//! The packages were written from files of the corpus, whose bytes have to come out. Sizes and offsets are from `fixtures/kpack/README.md`
+//! and `fixtures/whole/README.md`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! What a program keeps of the addresses where waves stopped changes no answer, and no answer's cost.
+//! The cached facts about addresses where waves stopped change no answer, and no cost of an answer.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -41,8 +41,8 @@ fn answers(program: &Program<'_>, wave: &Snapshot, reading: Reading) -> (Vec<Str
     (told, steps)
 }
 
-/// Each wave of the fixtures, in a program that all waves share and in one that is its own: where it has asked twice, as the
-/// first question also reads what is kept.
+/// Queries each wave of the fixtures in a program that all waves share, and in one of its own. In the latter the second query counts,
+/// because the first fills the caches.
 #[test]
 fn waves_that_share_a_program_are_told_what_each_would_be_told() {
     let (mut stops, mut variables) = (0, 0);

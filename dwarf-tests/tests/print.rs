@@ -1,7 +1,7 @@
-//! `hetdwarf print`: expressions in every lane, against values worked out by hand.
+//! Compares `hetdwarf print` in every lane with values worked out by hand.
 //!
-//! The stopped waves are those of `fixtures/waves`; what their variables hold is known from the same source run
-//! on the host (`truth.json`). Each row says why its value is what it is.
+//! The stopped waves are those of `fixtures/waves`, whose variables are known from the same source run on the host (`truth.json`). Each row
+//! derives its value.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -66,7 +66,7 @@ fn expressions<'t>(
     document["expressions"].as_array().unwrap().clone()
 }
 
-/// What is true of a stopped wave.
+/// Reads the true facts about a stopped wave.
 fn truth(case: &str, wave: &str) -> Value {
     let truth = json(&fixture("waves").join(case).join("truth.json"));
     let snapshots = truth["snapshots"].as_array().unwrap();

@@ -1,7 +1,7 @@
-//! Code objects of compilers that do not write the heterogeneous extensions: what their locations mean.
+//! Tests locations in code objects of compilers without the heterogeneous extensions.
 //!
-//! What is expected comes from `fixtures/corpus/clang18/README.md` and `triton/README.md`, where the stops were made
-//! with values that tell lanes apart, and from llvm-dwarfdump.
+//! The expected values come from `fixtures/corpus/clang18/README.md` and `triton/README.md`, whose stops have distinct values in each lane,
+//! and from llvm-dwarfdump.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,7 +28,7 @@ use hetdwarf::inspect::Program;
 use hetdwarf::object::CodeObject;
 use serde_json::Value as Json;
 
-/// The variables of a stop: by name, what each lane shows.
+/// Returns the variables of a stop: by name, the text of each lane.
 fn vars(object: &str, wave: &str, strict: bool) -> BTreeMap<String, Vec<Json>> {
     let path = |name: &str| fixture("corpus").join(name).into_os_string();
     let mut arguments = vec![
@@ -128,7 +128,7 @@ fn address_spaces_of_clang_18_have_its_numbers() {
     }
 }
 
-/// The stop's registers hold different numbers in every lane: `x` is v4 and `total` v2, as llvm-dwarfdump says.
+/// The stop's registers hold different numbers in every lane: `x` is v4 and `total` v2, according to llvm-dwarfdump.
 #[test]
 fn registers_of_triton_are_those_of_the_lane() {
     let variables = vars("triton/add-gfx942.hsaco", "triton/stop-gfx942.json", false);
@@ -148,9 +148,9 @@ fn registers_of_triton_are_those_of_the_lane() {
     }
 }
 
-/// The linker leaves the symbols of local memory undefined, and the location of each object at 0. The kernel `lds` has
-/// two objects, of 256 and 128 bytes, in its 384 bytes: only one of them can be at 0, and nothing says which. The one
-/// object of `lds_two` fills its 64 bytes, so that it is.
+/// The linker leaves the symbols of local memory undefined, and the location of each object at 0. The kernel `lds` has two objects, of 256
+/// and 128 bytes, in its 384 bytes: only one of them can be at 0, and it is unknown which. The only object of `lds_two` fills its 64 bytes,
+/// so it is at 0.
 #[test]
 fn local_memory_whose_symbol_is_undefined_is_shown_only_if_it_fills_the_kernels() {
     let bytes: Vec<u8> = (0..=255).chain(0..128).collect();
@@ -182,7 +182,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// By the letter nothing is read as it is meant: a register's first dword is lane 0's.
+/// In strict reading, intended meanings are ignored: a register's first dword is lane 0's.
 #[test]
 fn by_the_letter_a_register_is_that_of_lane_0() {
     let variables = vars(
@@ -195,7 +195,7 @@ fn by_the_letter_a_register_is_that_of_lane_0() {
     }
 }
 
-/// What a unit's locations show.
+/// The facts that a unit's locations reveal.
 #[derive(Default)]
 struct Shown {
     /// Locations that are, or begin with, `DW_OP_regx` of a vector register.
@@ -241,7 +241,7 @@ fn shown(info: &DebugInfo<'_>, unit: UnitId) -> Shown {
     shown
 }
 
-/// How `spec-notes/legacy-llvm.md` says it.
+/// Returns the wording of `spec-notes/legacy-llvm.md`.
 fn reading(locations: LocationConvention) -> &'static str {
     match locations {
         LocationConvention::Augmented => "by the letter: augmentation",
@@ -261,7 +261,7 @@ fn numbering(spaces: AddressSpaceNumbering) -> &'static str {
     }
 }
 
-/// The rule in other words and with other means: what llvm-dwarfdump prints of a unit's variables and frame bases.
+/// Implements the rule independently, with llvm-dwarfdump's output for a unit's variables and frame bases.
 fn by_llvm_dwarfdump(tool: &Path, object: &Path) -> Vec<&'static str> {
     let output = Command::new(tool)
         .arg("--debug-info")
@@ -304,8 +304,8 @@ fn by_llvm_dwarfdump(tool: &Path, object: &Path) -> Vec<&'static str> {
     units
 }
 
-/// Every `DW_OP_regx VGPRn` of every object of the corpus is in a unit that is read in one way, which
-/// llvm-dwarfdump's text confirms; the table of objects is the one in `spec-notes/legacy-llvm.md`.
+/// Every `DW_OP_regx VGPRn` of every object of the corpus is in a unit with a known reading, which llvm-dwarfdump's text confirms. The
+/// table of objects equals the one in `spec-notes/legacy-llvm.md`.
 #[test]
 fn every_unit_of_the_corpus_is_read_as_the_table_says() {
     let tool = llvm_tool("llvm-dwarfdump");
@@ -326,7 +326,7 @@ fn every_unit_of_the_corpus_is_read_as_the_table_says() {
                 found.push(reading);
             }
             let text = |text: &Option<_>| text.as_deref().unwrap_or("–").to_owned();
-            // The version is what matters of a producer; options and places are left out.
+            // Only the version of a producer matters. Options and paths are left out.
             let producer = text(&said.producer);
             let end = producer
                 .find(" (")
@@ -381,8 +381,8 @@ fn every_unit_of_the_corpus_is_read_as_the_table_says() {
     }
 }
 
-/// A unit of an unknown producer with two pointers: one has the number 2 in `DW_AT_address_class`, and the other the number 1 in
-/// an attribute.
+/// Returns a unit of an unknown producer with two pointers: one has the number 2 in `DW_AT_address_class`, and the other the number 1 in
+/// `attribute`.
 fn unit_with_pointers(attribute: u16) -> Option<Vec<u8>> {
     let text = format!(
         ".section .debug_abbrev,\"\",@progbits\n\
@@ -416,8 +416,8 @@ fn unit_with_pointers(attribute: u16) -> Option<Vec<u8>> {
     Some(file)
 }
 
-/// LLVM 24 writes `DW_AT_LLVM_address_space` (0x3e10), whose numbers are USAGE's, in place of `DW_AT_address_class` (0x33), whose
-/// numbers are those of the producer's version.
+/// LLVM 24 writes `DW_AT_LLVM_address_space` (0x3e10) with the numbers of USAGE, in place of `DW_AT_address_class` (0x33) with the numbers
+/// of the producer's version.
 #[test]
 fn an_address_space_decides_the_numbering() {
     for (attribute, expected) in [

@@ -1,4 +1,4 @@
-//! `hetdwarf profile`: files as rocprofv3 writes them, held against what LLVM's tools say of the same samples; damaged files.
+//! Compares `hetdwarf profile` on files in rocprofv3's formats with LLVM's tools on the same samples, and tests damaged files.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -93,7 +93,7 @@ fn sum(document: &Value) -> u64 {
     rows.map(|row| row["samples"].as_u64().unwrap()).sum()
 }
 
-/// By instruction: the texts are those of llvm-objdump, with as many samples, stalls and active lanes as the file has of each.
+/// By instruction: the texts equal llvm-objdump's, and the samples, stalls and active lanes equal those in the file.
 #[test]
 fn instructions_are_those_of_llvm() {
     for case in ["stochastic", "host-trap"] {
@@ -136,7 +136,7 @@ fn instructions_are_those_of_llvm() {
     }
 }
 
-/// By line: those of llvm-symbolizer, but for code without a line, which has that of the row before it.
+/// By line: the lines equal llvm-symbolizer's, except that code without a line has the line of the row before it.
 #[test]
 fn lines_are_those_of_llvm() {
     for case in ["stochastic", "host-trap"] {
@@ -156,10 +156,10 @@ fn lines_are_those_of_llvm() {
         for (line, count) in expected {
             more += found[&line]["samples"].as_u64().unwrap() - count;
         }
-        // What is left has lines of its own.
+        // The remaining samples have lines of their own.
         assert!(more <= without && without < 20, "{case}: {more} {without}");
         assert_eq!(sum(&document), 59, "{case}");
-        // Without the code object the profiler's comments are what there is.
+        // Without the code object only the profiler's comments are available.
         let folder = Folder::new(&format!("lines-{case}"));
         let alone = folder.write("4242_results.json", std::fs::read(&file).unwrap());
         let (document, ran) = self::document(&alone, &[]);
@@ -173,7 +173,7 @@ fn lines_are_those_of_llvm() {
     }
 }
 
-/// The samples as CSV have the same lines, and the statistics of a thread trace the same address as `code.json`.
+/// The samples as CSV give the same lines, and the statistics of a thread trace the same addresses as `code.json`.
 #[test]
 fn other_forms_say_the_same() {
     for case in ["stochastic", "host-trap"] {
@@ -248,8 +248,8 @@ fn changed(change: impl FnOnce(&mut Value)) -> Vec<u8> {
 
 const SAVED: &str = "4242_gfx942_code_object_id_2.out";
 
-/// The order of keys is that of the alphabet in `serde_json`: `code_objects` after `buffer_records`. Here it is turned around, the file
-/// of code is beside the profile, and names of keys have blanks.
+/// `serde_json` orders keys alphabetically, with `code_objects` after `buffer_records`. Here the order is reversed, the code file is next
+/// to the profile, and names of keys have trailing spaces.
 #[test]
 fn the_order_of_keys_does_not_matter() {
     let folder = Folder::new("order");
@@ -311,7 +311,7 @@ fn dispatches_say_which_lanes_were_started() {
     }
 }
 
-/// Wrong numbers are counted by what is wrong with them, and fields that are not known are named.
+/// Wrong numbers are counted by reason, and unknown fields are named.
 #[test]
 fn what_is_wrong_is_counted_by_reason() {
     let folder = Folder::new("wrong");
@@ -355,7 +355,7 @@ fn what_is_wrong_is_counted_by_reason() {
     assert_eq!(document["unknown_fields"], json!(["color", "weather"]));
 }
 
-/// Of a file that is cut the samples before its end are counted; nothing makes the command end otherwise.
+/// In a truncated file the samples before its end are counted, and the command ends normally.
 #[test]
 fn what_is_before_a_cut_is_counted() {
     let folder = Folder::new("cut");
@@ -399,7 +399,7 @@ fn what_is_before_a_cut_is_counted() {
     }
 }
 
-/// A file is opened only if it is named, or its folder is; of two that fit neither is taken.
+/// A file is opened only if it or its folder is named. If two files match, neither is used.
 #[test]
 fn code_objects_are_found_in_named_folders_only() {
     let folder = Folder::new("objects");
@@ -450,7 +450,7 @@ fn code_objects_are_found_in_named_folders_only() {
     assert_eq!(document["by_comment"], 59);
 }
 
-/// Tables fit, and stacks are those of the inlined calls.
+/// Tables fit the width, and stacks are those of the inlined calls.
 #[test]
 fn text_and_stacks() {
     let file = profiles("stochastic").join("4242_results.json");
@@ -545,7 +545,7 @@ fn the_page_shows_what_the_document_says() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// Text of a file is text on the page, and never a part of it.
+/// Text of a file is always text on the page, and never markup.
 #[test]
 fn nothing_of_a_file_is_obeyed() {
     let text = changed(|process| {

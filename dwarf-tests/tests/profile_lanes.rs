@@ -1,4 +1,4 @@
-//! Lanes that were off in samples are charged to what switched them off: of stops of emulated waves, of which it is known.
+//! Inactive lanes in samples are charged to the instruction that switched them off, as known for stops of emulated waves.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -20,7 +20,7 @@ use hetdwarf::profile::{
 };
 use serde_json::Value;
 
-/// Why a lane is off, as the emulator knows it.
+/// The reason why a lane is off, according to the emulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Truth {
     By(u64),
@@ -32,7 +32,7 @@ fn number_of(value: &Value) -> u64 {
     u64::try_from(number(value)).unwrap()
 }
 
-/// How many lanes are off for each cause.
+/// Returns the number of inactive lanes for each cause.
 fn truth_of(stop: &Value) -> BTreeMap<Truth, u64> {
     let mut lanes: BTreeMap<Truth, u64> = BTreeMap::new();
     let count = |list: &Value| list.as_array().unwrap().len() as u64;
@@ -49,7 +49,7 @@ fn truth_of(stop: &Value) -> BTreeMap<Truth, u64> {
     lanes
 }
 
-/// What is said of a stop as a sample.
+/// Returns the causes for a stop treated as a sample.
 fn sampled(program: &Program<'_>, stop: &Value, truth: &Value, meter: &Meter) -> Vec<Idle> {
     let address = number_of(&stop["pc"]) - number_of(&truth["load_address"]);
     let none = stop["not_dispatched"].as_array().unwrap().len() as u64;
@@ -77,8 +77,8 @@ fn sampled(program: &Program<'_>, stop: &Value, truth: &Value, meter: &Meter) ->
     found
 }
 
-/// Whatever is said of lanes is true of as many: an instruction switched off just those that are charged to it, and where there are
-/// several candidates, those that it was are among them.
+/// The charges hold for at least that many lanes: an instruction switched off exactly the lanes charged to it, and several candidates
+/// contain the true ones.
 #[test]
 fn lanes_are_charged_to_what_switched_them_off() {
     let mut all: BTreeMap<&str, u64> = BTreeMap::new();
@@ -106,7 +106,7 @@ fn lanes_are_charged_to_what_switched_them_off() {
                     Cause::EntryOrBranch => candidates() + take(Truth::OffOnEntry),
                     Cause::OffOnEntry => take(Truth::OffOnEntry),
                     Cause::NeverDispatched => take(Truth::NeverDispatched),
-                    // In a whole-wave section EXEC is not what is off.
+                    // In a whole-wave section, EXEC does not have the inactive lanes.
                     Cause::WholeWave => count,
                     other => panic!("{at}: {other:?}"),
                 };

@@ -1,5 +1,5 @@
-//! What people ask of a stop besides the values of one frame: all frames, some lanes, which work-item a lane is, and why an
-//! answer is empty.
+//! Tests other queries of a stop than the values of one frame: all frames, some lanes, the work-item of a lane, and the reason of an empty
+//! answer.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -69,7 +69,7 @@ fn lanes(value: &Value) -> Vec<u64> {
     lanes.map(|lane| lane["lane"].as_u64().unwrap()).collect()
 }
 
-/// All frames are the frames one by one, and those that really were on the stack.
+/// The list of all frames equals the single frames, and the true call stack.
 #[test]
 fn all_frames_are_the_frames_one_by_one() {
     for (case, wave) in [("calls", "w09"), ("recursion", "w06"), ("calls-O2", "w06")] {
@@ -88,7 +88,7 @@ fn all_frames_are_the_frames_one_by_one() {
             .unwrap()["frames"]
             .as_array()
             .unwrap();
-        // The emulator knows calls; what is inlined stands before the call that it is in, and has the line of the first.
+        // The emulator only knows calls. Inlined frames precede their call, which has the line of the first.
         let calls = frames
             .iter()
             .filter(|frame| frame["frame"]["kind"] == "call");
@@ -261,7 +261,7 @@ fn work_items_of_two_dimensions_are_named_in_full() {
         text.contains("lanes and work-items: 0-2 (16,8,0)-(18,8,0), 3-5 (16,9,0)-(18,9,0)\n"),
         "{text}"
     );
-    // Without a dispatch nobody knows.
+    // Without a dispatch it is unknown.
     let wave = File::wave("bare", "lds", "w12", &[("dispatch", Value::Null)]);
     let ran = run(&format!(
         "vars {object} --wave {} --format json",
@@ -276,7 +276,7 @@ fn work_items_of_two_dimensions_are_named_in_full() {
     assert!(!text.contains("item"), "{text}");
 }
 
-/// Where prologues start and end, by llvm-dwarfdump: true where one starts.
+/// Returns the addresses where prologues start and end, by llvm-dwarfdump: true for a start.
 fn prologues(object: &Path) -> Option<BTreeMap<u128, bool>> {
     let tool = llvm_tool("llvm-dwarfdump")?;
     let dump = |section: &str| {
@@ -306,8 +306,7 @@ fn prologues(object: &Path) -> Option<BTreeMap<u128, bool>> {
     Some(found)
 }
 
-/// At -O0 every variable is in stack memory, and the prologue puts it there. Where the stops are is known from the emulator;
-/// where prologues end from llvm-dwarfdump.
+/// At -O0 the prologue stores every variable in stack memory. The emulator knows the stops, and llvm-dwarfdump the ends of prologues.
 #[test]
 fn before_the_prologue_is_over_memory_is_not_trusted() {
     let (mut before, mut after) = (0usize, 0usize);
@@ -396,7 +395,7 @@ fn location_lists_are_taken_at_their_word() {
     }
 }
 
-/// Objects and program locations, and what is said of them.
+/// Objects and program counters, with the expected messages.
 #[test]
 fn empty_answers_name_their_cause() {
     let corpus = |name: &str| format!("fixtures/corpus/llvm22/{name}.hsaco");
@@ -512,7 +511,7 @@ fn what_was_asked_for_is_not_there() {
             "matches *zz*; there are ",
         ),
         (
-            // The wave has 20 work-items: lane 31 is nobody's, and waits nowhere.
+            // The wave has 20 work-items, so lane 31 has none, and waits nowhere.
             format!("vars {} --lane 31", self::stop("manyargs", "w00")),
             "inactive",
             "none of these lanes is active",
@@ -556,7 +555,7 @@ fn nested_values_are_printed_as_deep_as_asked() {
             .unwrap()
             .to_owned()
     };
-    // `Rec recs[2]`, where a Rec has an array and a structure; what gdb's `set print max-depth` leaves.
+    // `Rec recs[2]`, where a Rec has an array and a structure; the result of gdb's `set print max-depth`.
     assert_eq!(value("--depth 0"), "{...}");
     assert_eq!(value("--depth 1"), "{{...}, {...}}");
     let two = value("--depth 2");
@@ -610,7 +609,7 @@ fn members_and_elements_are_listed_on_request() {
     let recs = &variables(&found)[0]["lanes"][0];
     let bytes = recs["bytes"].as_str().unwrap();
     assert_eq!(recs["children"].as_array().unwrap().len(), 2);
-    // What the source's values are is known from the host's run, and tested elsewhere; `-1.25` as a float is bfa00000.
+    // Other tests compare the values with the host's run. `-1.25` as a float is bfa00000.
     let second = part(recs, &["[1]"]);
     assert_eq!(second["bytes"], bytes[bytes.len() / 2..]);
     assert_eq!(
@@ -624,7 +623,7 @@ fn members_and_elements_are_listed_on_request() {
     );
     assert_eq!(part(recs, &["[0]", "in", "c"])["value"], "'N'");
     assert!(part(recs, &["[0]", "x"]).get("children").is_none());
-    // Each level only if it is asked for.
+    // Each level is read only on request.
     let found = document(&format!("vars {stop} --name recs --lane 12 --children"), 0);
     let recs = &variables(&found)[0]["lanes"][0];
     assert!(part(recs, &["[0]"]).get("children").is_none());
@@ -632,8 +631,8 @@ fn members_and_elements_are_listed_on_request() {
     assert!(variables(&found)[0]["lanes"][0].get("children").is_none());
 }
 
-/// What pointers point to, in every address space, against the host's run: `points-to` in the truth is what a pointer to private
-/// memory points to.
+/// Compares the pointees of pointers in every address space with the host's run: `points-to` in the truth is the pointee of a pointer to
+/// private memory.
 #[test]
 fn pointers_are_followed_on_request() {
     let mut followed = 0;

@@ -1,6 +1,6 @@
-//! Random DWARF that is valid: what is written is read as it was, and written again it is the same bytes.
+//! Writes random valid DWARF, reads it back unchanged, and writes it again to the same bytes.
 //!
-//! `PROPTEST_CASES=100000 cargo test -p dwarf-tests --test round_trip` tries more of it.
+//! `PROPTEST_CASES=100000 cargo test -p dwarf-tests --test round_trip` tries more cases.
 
 use dwarf_tests::fuzz::expression;
 use fallible_iterator::FallibleIterator;
@@ -28,7 +28,7 @@ fn number() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// What an operand is made of: a number and bytes, of which its kind takes one.
+/// Generates an operand: a number and bytes, one of which its kind uses.
 fn operand() -> impl Strategy<Value = (u64, Vec<u8>)> {
     (number(), prop::collection::vec(any::<u8>(), 0..12))
 }
@@ -94,8 +94,7 @@ fn read<'a>(bytes: &'a [u8]) -> Vec<Instruction<'a>> {
     found
 }
 
-/// A section with a function that does what those of the instructions do that make sense after each other, and
-/// these.
+/// Writes a section with a function that has those of the instructions that form a valid sequence. Returns these too.
 fn write<'a>(instructions: &[Instruction<'a>]) -> (Vec<u8>, Vec<Instruction<'a>>) {
     let target = Target {
         wave_size: WaveSize::Wave64,
@@ -114,7 +113,7 @@ fn write<'a>(instructions: &[Instruction<'a>]) -> (Vec<u8>, Vec<Instruction<'a>>
     }
     let mut table = FrameTable::new();
     table.add(frame);
-    // What does not make sense as a whole, as states that are never restored, is refused as a whole.
+    // An invalid sequence, such as states that are never restored, is rejected as a whole.
     (
         table
             .write()

@@ -1,6 +1,6 @@
 //! Validates the JSON documents of all commands against their schemas, `docs/schemas`.
 //!
-//! `.ci/schemas` generates the schemas from the source; a crate that knows nothing of this project applies them.
+//! `.ci/schemas` generates the schemas from the source. An independent crate applies them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,7 +52,7 @@ impl Schemas {
         }
     }
 
-    /// Runs a command and validates what it prints: one document, or one in each line.
+    /// Runs a command and validates its output: one document, or one in each line.
     fn run(&mut self, command: &str, files: &[&Path]) {
         let mut files = files.iter();
         let words = command.split(' ').map(|word| match word {
@@ -252,9 +252,11 @@ fn documents_about_cores_and_profiles_are_valid() {
         check(&core);
     }
     let text = package().join("../README.md");
-    for format in ["json", "jsonl"] {
-        let command = format!("core FILE FILE FILE --tree --format {format}");
-        schemas.run(&command, &[&particles, &calls, &text]);
+    for command in [
+        "core FILE FILE FILE --tree --format json",
+        "core FILE FILE FILE --format jsonl",
+    ] {
+        schemas.run(command, &[&particles, &calls, &text]);
     }
     for folder in ["stochastic", "host-trap"] {
         let folder = fixture("profiles").join(folder);

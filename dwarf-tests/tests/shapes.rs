@@ -1,7 +1,7 @@
-//! Locations and types of producers that nobody had tried, and of valid corners of DWARF: `fixtures/shapes`.
+//! Tests locations and types of untested producers, and valid corner cases of DWARF: `fixtures/shapes`.
 //!
-//! What is expected comes from the sources beside the objects, from what the tests themselves put into registers and memory,
-//! and from llvm-dwarfdump.
+//! The expected values come from the sources next to the objects, from the values that the tests put into registers and memory, and from
+//! llvm-dwarfdump.
 
 #![allow(
     clippy::unwrap_used,
@@ -52,7 +52,7 @@ fn read(name: &str) -> Json {
     serde_json::from_slice(&std::fs::read(shape(name)).unwrap()).unwrap()
 }
 
-/// The lanes of each variable of a stop, by its name; with `strict` by the letter.
+/// Returns the lanes of each variable of a stop, by its name; with `strict`, read exactly as specified.
 fn vars(object: &str, wave: &Json, options: &[&str]) -> BTreeMap<String, Vec<Json>> {
     let wave = file(wave);
     let mut arguments = vec!["vars".into(), shape(object).into_os_string()];
@@ -70,7 +70,7 @@ fn vars(object: &str, wave: &Json, options: &[&str]) -> BTreeMap<String, Vec<Jso
         .collect()
 }
 
-/// What a lane shows: its value, or its state.
+/// Returns the value of a lane, or its state.
 fn shown(lane: &Json) -> &str {
     let text = lane["value"].as_str().filter(|_| lane["state"] == "ok");
     text.unwrap_or_else(|| lane["state"].as_str().unwrap())
@@ -99,7 +99,7 @@ fn printed(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<
     answers.iter().map(shown).collect()
 }
 
-/// Returns the value of each expression in a lane, whatever its state, or the message if it has none.
+/// Returns the value of each expression in a lane, in any state, or the message if it has none.
 fn said(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<String> {
     let answers = answers(object, wave, lane, expressions);
     let said = |answer: &Json| {
@@ -115,7 +115,7 @@ fn said(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<Str
     answers.iter().map(said).collect()
 }
 
-/// Scratch as the hardware lays it out: the dwords of all lanes at an offset stand together.
+/// Scratch in the layout of the hardware: the dwords of all lanes at an offset are adjacent.
 struct Scratch {
     lanes: u64,
     bytes: Vec<u8>,
@@ -146,7 +146,7 @@ const PRIVATE: u64 = 0x2_0000_0000_0000;
 
 /// A stop in a function of `references.hip`: its frame is at private address 0x100.
 fn stop(target: &str, lanes: u64, pc: u64, scratch: &Scratch, memory: Vec<Json>) -> Json {
-    // Where scratch is reached through buffers, the frame pointer counts the bytes of all lanes.
+    // If scratch is accessed through buffers, the frame pointer counts the bytes of all lanes.
     let frame = match target {
         "gfx906" => 0x100 * lanes,
         _ => 0x100,
@@ -165,8 +165,8 @@ fn stop(target: &str, lanes: u64, pc: u64, scratch: &Scratch, memory: Vec<Json>)
 
 const TARGETS: [(&str, u64); 2] = [("gfx1100", 32), ("gfx906", 64)];
 
-/// `f`, `g` and `h` are parts of a slot; `a` to `e`, `m` and `n` are what pointers of eight bytes in slots lead to: `q` in
-/// private memory, `three` in local memory or global memory, by the lane.
+/// `f`, `g` and `h` are parts of a slot. `a` to `e`, `m` and `n` are pointees of eight-byte pointers in slots: `q` in private memory,
+/// `three` in local or global memory, depending on the lane.
 #[test]
 fn structured_bindings_are_where_their_slot_or_its_pointer_says() {
     for (target, lanes) in TARGETS {
@@ -229,8 +229,8 @@ fn structured_bindings_are_where_their_slot_or_its_pointer_says() {
     }
 }
 
-/// The slot of `r` in `make` has four bytes: `i` is right after it. In `make_none` nothing tells, and it is known where both
-/// readings agree: where the pointer is a generic one into private memory.
+/// The slot of `r` in `make` has four bytes, because `i` follows it. In `make_none` its size is unknown, and the value is known if both
+/// readings agree: if the pointer is a generic one into private memory.
 #[test]
 fn a_result_in_the_callers_memory_is_at_a_private_pointer() {
     for (target, lanes) in TARGETS {
@@ -277,7 +277,7 @@ fn a_result_in_the_callers_memory_is_at_a_private_pointer() {
     }
 }
 
-/// Parameters of Zig and Flang whose pointers were spilled. The values are those of the source in lane N.
+/// Parameters of Zig and Flang whose pointers were spilled. The values are those in the source for lane N.
 #[test]
 fn parameters_by_reference_are_at_the_pointer_that_was_spilled() {
     let zig = vars("zig.hsaco", &read("zig.json"), &[]);
@@ -300,7 +300,7 @@ fn parameters_by_reference_are_at_the_pointer_that_was_spilled() {
     }
 }
 
-/// Where no register holds the start of a kernel's frame it is that of private memory, also where lanes are named.
+/// If no register holds the start of a kernel's frame, it is the start of private memory, also for locations that name lanes.
 #[test]
 fn a_kernel_without_a_frame_base_has_its_frame_at_zero() {
     let mut scratch = Scratch::new(32, 0x40);
@@ -320,12 +320,12 @@ fn a_kernel_without_a_frame_base_has_its_frame_at_zero() {
     }
     let strict = vars("frame.hsaco", &at(0x125c), &["--strict"]);
     assert_eq!(shown(&strict["on_stack"][1]), "error");
-    // Of any other function nobody knows.
+    // For other functions it is unknown.
     let function = vars("frame.hsaco", &at(0x1264), &[]);
     assert_eq!(shown(&function["of_function"][1]), "error");
 }
 
-/// What the code writes into each register is told in `scalars.s`. Bit N of a mask is that of lane N.
+/// `scalars.s` documents the values that the code writes into each register. Bit N of a mask belongs to lane N.
 #[test]
 fn truth_values_in_scalar_registers_are_bits_of_lanes_where_the_code_says_so() {
     let wave = read("scalars.json");
@@ -557,7 +557,7 @@ fn line_tables_without_files_are_read() {
     }
 }
 
-/// Of two functions with the same code the linker keeps one, and the rows of both: `same1` is at line 3.
+/// The linker keeps one of two functions with the same code, and the rows of both: `same1` is at line 3.
 #[test]
 fn function_and_line_of_folded_code_are_of_the_same_function() {
     let wave = json!({"format": "hetdwarf-wave/1", "target": "gfx1100", "wave_size": 32, "pc": "0x1510",
@@ -603,8 +603,8 @@ fn references_of_dwarf_2_have_the_size_of_an_address() {
     assert_eq!(variables["q"][0]["value"], "(int *) → 34");
 }
 
-/// Pointers that were optimised away: `p` to an entry whose location is the constant 42, `q` to one that is 99. A pointer that is moved
-/// out of what it points to has nothing there.
+/// Pointers that were optimised away: `p` to an entry whose location is the constant 42, `q` to one with 99. A pointer outside of its
+/// pointee points to nothing.
 #[test]
 fn what_pointers_without_bits_point_to_can_be_asked_for() {
     let wave = read("implicit.json");
@@ -655,8 +655,8 @@ fn a_member_may_be_a_pointer_without_bits() {
     assert_eq!(p["children"][0]["value"], "41");
 }
 
-/// A virtual base starts where the number says that is 24 bytes before what the object's first pointer points to (`virtual-base.json`):
-/// 0x5018 - 24 has 16, and 16 bytes into `d` is 99. It does so wherever an object of the class is.
+/// The offset of a virtual base is stored 24 bytes before the address in the object's first pointer (`virtual-base.json`): 0x5018 - 24 has
+/// 16, and 16 bytes into `d` is 99. This holds wherever an object of the class is.
 #[test]
 fn virtual_bases_are_found_in_every_object() {
     let wave = read("virtual-base.json");
@@ -675,8 +675,8 @@ fn virtual_bases_are_found_in_every_object() {
     );
 }
 
-/// Arrays as long as a variable says, behind pointers and references: memory from 0x4008 on has 12, 13, 14 … and `n` is 3. Of an array
-/// without bounds there are elements, but not how many.
+/// Arrays whose length is in a variable, through pointers and references: memory from 0x4008 on has 12, 13, 14 … and `n` is 3. An array
+/// without bounds has elements, but no count.
 #[test]
 fn arrays_are_as_long_as_variables_say() {
     let wave = read("computed.json");
@@ -705,8 +705,7 @@ fn arrays_are_as_long_as_variables_say() {
     assert_eq!(lanes["pv"][0]["children"][0]["value"], "{12, 13, 14}");
 }
 
-/// What a variant of Rust holds, where it is the one that is present: `o` is `Some(n)` in the lanes with an odd number of the work-item,
-/// `s` a circle there.
+/// The contents of a present Rust variant: `o` is `Some(n)` in the lanes with an odd work-item number, where `s` is a circle.
 #[test]
 fn what_variants_hold_can_be_asked_for() {
     let wave = read("rust.json");
@@ -750,7 +749,8 @@ fn what_variants_hold_can_be_asked_for() {
     assert!(variants.len() > 1, "{variants:?}");
 }
 
-/// Zig 0.13 says that arrays start at the index −312; those of its language start at 0. `arr` is {1, 2, 3, lane} (`k-0.13.0.zig`).
+/// Zig 0.13 describes arrays as starting at the index −312, but arrays of its language start at 0. `arr` is {1, 2, 3, lane}
+/// (`k-0.13.0.zig`).
 #[test]
 fn a_lower_bound_that_the_language_does_not_have_is_not_counted_from() {
     let wave = read("zig-0.13.json");
@@ -764,7 +764,7 @@ fn a_lower_bound_that_the_language_does_not_have_is_not_counted_from() {
     let lanes = vars("zig-0.13.hsaco", &wave, &["--children", "1"]);
     assert_eq!(lanes["arr"][2]["children"][0]["name"], "[0]");
     assert_eq!(lanes["arr"][2]["children"][3]["value"], "2");
-    // It is said once.
+    // The warning is printed once.
     let wave = file(&wave);
     let mut arguments = vec!["vars".into(), shape("zig-0.13.hsaco").into_os_string()];
     arguments.extend(["--wave".into(), wave.path().as_os_str().to_owned()]);

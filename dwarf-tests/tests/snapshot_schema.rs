@@ -1,6 +1,6 @@
-//! The form `hetdwarf-wave/1`: its JSON Schema, the note that specifies it, and what is read.
+//! Tests the format `hetdwarf-wave/1`: its JSON Schema, its specification, and the reader.
 //!
-//! The schema is applied by a crate that knows nothing of this project.
+//! An independent crate applies the schema.
 
 use std::path::{Path, PathBuf};
 
@@ -98,7 +98,7 @@ fn lanes(count: usize, value: Value) -> Value {
     Value::Array(vec![value; count])
 }
 
-/// What is wrong with a document is seen by both.
+/// Both the reader and the schema reject an invalid document.
 #[test]
 fn what_is_not_read_is_not_valid() {
     let (_, validator) = schema();
@@ -213,7 +213,7 @@ fn what_is_not_read_is_not_valid() {
     }
 }
 
-/// What may be so is read and valid.
+/// Both the reader and the schema accept a valid document.
 #[test]
 fn what_is_valid_is_read() {
     let (_, validator) = schema();
@@ -299,7 +299,7 @@ fn the_note_has_every_field() {
     for name in &names {
         assert!(text.contains(&format!("| `{name}` |")), "{name}");
     }
-    // The reader lists what it knows when a name is like none.
+    // For a name without a similar one, the reader lists the known names.
     let list = |document: Value| {
         let error = read(&document).unwrap_err();
         let (_, list) = error.split_once("there is no such field, only ").unwrap();
@@ -319,7 +319,7 @@ fn the_note_has_every_field() {
     assert_eq!(known, names);
 }
 
-/// The programs computed their global identifiers, and the host's run says what they are; no DWARF is involved.
+/// The programs computed their global identifiers, and the host's run gives the expected ones; no DWARF is involved.
 #[test]
 fn lanes_are_the_work_items_that_the_program_saw() {
     let (mut seen, mut in_second_waves) = (0, 0);

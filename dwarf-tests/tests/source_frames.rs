@@ -1,4 +1,4 @@
-//! Where addresses are in the source: what addr2line 0.27 says of the corpus, and what several threads are told at once.
+//! Compares the source positions of addresses with addr2line 0.27 over the corpus, and the answers of several concurrent threads.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -49,8 +49,8 @@ fn theirs(context: &Context<EndianSlice<'_, LittleEndian>>, pc: u64) -> Vec<Fram
     found
 }
 
-/// Compares at every address at which a row of a line table starts, and before it; how many had a frame, and how many of those
-/// were inlined.
+/// Compares at the start of every row of a line table, and before it. Returns the number of addresses with a frame, and with an inlined
+/// frame.
 fn compare(path: &Path) -> (usize, usize) {
     let file = std::fs::read(path).unwrap();
     let Ok(object) = CodeObject::parse(&file) else {
@@ -119,7 +119,7 @@ fn several_threads_ask_one_program() {
     let object = CodeObject::parse(&file).unwrap();
     let expected = values(&Program::load(&object).unwrap(), &wave);
     assert!(expected.len() > 15, "{expected:?}");
-    // Of which nothing has been read when the threads start.
+    // Nothing of it has been read when the threads start.
     let program = Program::load(&object).unwrap();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4)

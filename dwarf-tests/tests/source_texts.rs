@@ -1,6 +1,6 @@
-//! Source that is shown: a file that is not the one that was compiled, and one with too few lines, is shown with a warning.
+//! A source file that differs from the compiled one, or has too few lines, is shown with a warning.
 //!
-//! What was compiled is `calls.cl` of the fixtures, whose MD5 is in the line table of its object (`md5sum` and llvm-dwarfdump agree).
+//! The compiled source is `calls.cl` of the fixtures, whose MD5 is in the line table of its object (`md5sum` and llvm-dwarfdump agree).
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ impl Case {
         Case { folder, source }
     }
 
-    /// Writes the source as `edit` makes it of what was compiled.
+    /// Writes the source after editing the compiled text.
     fn edit(&self, edit: impl FnOnce(&str) -> String) {
         let text = std::fs::read_to_string(fixture("waves/calls/calls.cl")).unwrap();
         std::fs::write(self.folder.path("src/calls.cl"), edit(&text)).unwrap();
@@ -44,7 +44,7 @@ impl Case {
         ran
     }
 
-    /// Everything that shows source, and what it says.
+    /// Returns the output of everything that shows source.
     fn shown(&self) -> Vec<(&'static str, String)> {
         let core = self.path("merged.core");
         let (page, svg, html) = (

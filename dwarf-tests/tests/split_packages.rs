@@ -1,7 +1,7 @@
-//! Packages of split units (`.dwp`), and objects that have skeletons and split units in one file.
+//! Tests packages of split units (`.dwp`), and objects that have skeletons and split units in one file.
 //!
-//! In a package a unit's offsets count from its own part of each section: whoever takes them as offsets of the section finds the
-//! entries of the first unit everywhere. `fixtures/dwp/README.md` says how the files were built.
+//! In a package a unit's offsets count from its own part of each section. A reader that takes them as section offsets finds the entries of
+//! the first unit everywhere. `fixtures/dwp/README.md` describes how the files were built.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -75,12 +75,12 @@ fn dump_prints_what_llvm_dwarfdump_prints() {
     assert_eq!(body(&ran.out), body(&text("single.info.txt")));
     let ran = run(&["dump", "--style", "llvm", "--debug-line", &single]);
     assert_eq!(body(&ran.out), body(&text("single.line.txt")));
-    // In the other style the files are those of the line table, which the skeleton names.
+    // In the other style the files are those of the line table that the skeleton names.
     let ran = run(&["dump", &single]);
     assert!(ran.out.contains("two.c\")"), "{}", ran.out);
 }
 
-/// Without the program nothing says where addresses are, which is no fault; with it they are read.
+/// Without the program the addresses are unknown, which is no fault. With it they are read.
 #[test]
 fn packages_are_checked_and_read_with_their_programs() {
     for version in [4, 5] {
@@ -111,8 +111,8 @@ fn packages_are_checked_and_read_with_their_programs() {
     }
 }
 
-/// A file, a section of it, the byte that is changed and what it becomes; the rule that is broken then, the section and the offset of the
-/// finding, and what its message says.
+/// A file, a section of it, the offset of the changed byte and its new value; then the broken rule, the section and the offset of the
+/// finding, and its message.
 type Fault = (
     &'static str,
     &'static str,
@@ -124,8 +124,8 @@ type Fault = (
     &'static str,
 );
 
-/// Offsets are those of llvm-dwarfdump 22: in `ab4.dwp`, whose units are of DWARF 4, the line table of the second unit is at 0x1b, and
-/// offsets of strings have no header.
+/// Offsets are those of llvm-dwarfdump 22: in `ab4.dwp`, with units of DWARF 4, the line table of the second unit is at 0x1b, and string
+/// offsets have no header.
 #[rustfmt::skip]
 const FAULTS: &[Fault] = &[
     ("single.o", ".debug_str_offsets.dwo", 0x0d, 0x10, "string-offset",  ".debug_str_offsets.dwo", 0x0c, "0x1005 is not in .debug_str.dwo"),
@@ -161,7 +161,7 @@ fn faults_of_split_sections_are_found() {
     }
 }
 
-/// Each byte of an index is changed; what is read then is an error, or what another unit has, and it ends soon.
+/// After changing a byte of an index, reading gives an error or the contents of another unit, and ends soon.
 #[test]
 fn a_damaged_index_does_no_harm() {
     let folder = std::env::temp_dir().join(format!("hetdwarf-dwp-{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! The exit status of every command, by the table of the documentation.
+//! Compares the exit status of every command with the table in the documentation.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -28,7 +28,7 @@ fn rows(text: &str) -> Vec<(Vec<String>, u8)> {
     rows.map(row).collect()
 }
 
-/// One code object after the other in bundles, so many in one another.
+/// Returns a code object inside `depth` nested bundles.
 fn nested(depth: usize, object: Vec<u8>) -> Vec<u8> {
     const ID: &[u8] = b"hip-amdgcn-amd-amdhsa--gfx1100";
     (0..depth).fold(object, |inside, _| {
@@ -140,7 +140,7 @@ fn every_command_ends_as_the_documentation_says() {
         .skip(1)
         .take_while(|line| !line.trim().is_empty());
     let names = list.filter_map(|line| {
-        // What goes on in a second line is further to the right.
+        // Continuation lines are indented further.
         let name = line.strip_prefix("  ")?;
         (!name.starts_with(' ')).then(|| name.split(' ').next())?
     });

@@ -1,5 +1,5 @@
-//! The structure of the library is the one that `ARCHITECTURE.md` draws: modules use those above them, and where files or
-//! folders beside each other use each other in a circle, `structure/circles.txt` says why.
+//! The structure of the library matches the drawing in `ARCHITECTURE.md`: modules use those above them. `structure/circles.txt` gives a
+//! reason for each cycle among files or folders at the same level.
 
 #[path = "structure/imports.rs"]
 mod imports;
@@ -74,14 +74,14 @@ fn layers_use_those_above_them() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Modules beside each other that use each other: the module that they are in and their names, as `circles.txt` has them,
-/// and which file uses which.
+/// Returns modules at the same level that use each other: their parent and their names, as in `circles.txt`, and the files that use each
+/// other.
 fn circles(modules: &Modules) -> BTreeMap<String, Vec<String>> {
     let uses = modules.uses();
     let mut beside: BTreeMap<&[String], Vec<[&str; 2]>> = BTreeMap::new();
     for (one, other) in &uses {
         let common = one.iter().zip(other).take_while(|(a, b)| a == b).count();
-        // A module and what is inside of it are no two that are beside each other.
+        // A module and its submodule are not at the same level.
         if let (Some(user), Some(used)) = (one.get(common), other.get(common)) {
             beside.entry(&one[..common]).or_default().push([user, used]);
         }

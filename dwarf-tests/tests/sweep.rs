@@ -1,5 +1,5 @@
-//! Every variable of every code object we have, wherever it is in scope, in a wave of zeros: whatever a
-//! compiler wrote can be evaluated.
+//! Evaluates every variable of every code object in the fixtures, at addresses in its scope, in a wave of zeros. All output of compilers
+//! must evaluate.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -27,7 +27,7 @@ use hetdwarf::location::Arena;
 use hetdwarf::object::{CodeObject, code_objects};
 use hetdwarf::report::UnwindDocument;
 
-/// What an object may do that others must not: its name, a part of the error, and why.
+/// The known failures: the name of the object, a part of the error, and the reason.
 const EXPLAINED: &[(&str, &str, &str)] = &[
     (
         "gcc12/",
@@ -46,16 +46,16 @@ struct Tally {
     objects: usize,
     stops: usize,
     variables: usize,
-    /// Why variables are ambiguous, by variable × lane.
+    /// The reasons for ambiguous variables, by variable × lane.
     doubts: BTreeMap<String, usize>,
     /// Variable × lane, by reading and state.
     states: BTreeMap<String, usize>,
-    /// Errors of variables and of unwinding: the text without offsets, how often, and one of the places.
+    /// The errors of variables and of unwinding: the text without offsets, the count, and an example.
     errors: BTreeMap<String, (usize, String)>,
     explained: usize,
     /// The most steps of a call stack and of the variables of a frame, each with its place.
     steps: [(u64, String); 2],
-    /// What must not be.
+    /// The results that must not occur.
     wrong: BTreeMap<String, (usize, String)>,
 }
 
@@ -329,7 +329,7 @@ fn hold(tally: &Tally) {
         "{} kinds of errors that must not be",
         tally.wrong.len()
     );
-    // The limit is there for what no compiler writes.
+    // The limit only affects input that no compiler writes.
     let limit = Limits::DEFAULT.work;
     for (steps, place) in &tally.steps {
         assert!(*steps < limit / 16, "{steps} of {limit} steps: {place}");

@@ -1,4 +1,4 @@
-//! `hetdwarf symbolize` as text and JSON: which code object, which frames, which names.
+//! Tests `hetdwarf symbolize` as text and JSON: the choice of code objects, frames and names.
 //!
 //! Functions, files and lines are those of llvm-symbolizer 22 (`symbolizer` compares all), symbols those of llvm-nm.
 #![allow(

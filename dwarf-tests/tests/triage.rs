@@ -1,4 +1,4 @@
-//! Faults and hangs whose truth is known: which access faulted, and who waits at a barrier for whom.
+//! Tests faults and hangs with known causes: the faulting access, and the waves that wait at a barrier and those missing there.
 //!
 //! The cases are those of `fixtures/triage`, and of the folder that `HETDWARF_TRIAGE` names, which has `fault` and `hang` in it.
 
@@ -77,8 +77,8 @@ struct Counts {
     certain: usize,
 }
 
-/// Asks with the page, without it, and with a page that no lane touched. Nothing that is wrong is certain; the lanes of an access that is certain are
-/// those of the truth; and of accesses whose registers survive 80 of 100 come first.
+/// Asks with the page, without it, and with a page that no lane touched. No wrong access is certain, and the lanes of a certain access are
+/// right. Among accesses whose registers survive, 80 of 100 come first.
 #[test]
 fn faults_are_found() {
     let mut of_survivors = Counts::default();
@@ -253,7 +253,7 @@ fn unpacked(case: &str) -> (Folder, String) {
     (folder, core.display().to_string())
 }
 
-/// A snapshot of the wave gives the same access as the core, with the page that was reported.
+/// A snapshot of the wave gives the same access as the core, for the reported page.
 #[test]
 fn a_snapshot_is_a_core_of_one_wave() {
     let (folder, core) = unpacked("fault/inline-1100");
@@ -284,7 +284,7 @@ fn a_snapshot_is_a_core_of_one_wave() {
     assert_eq!(document["verdict"]["kind"], "none");
 }
 
-/// A line for each wave, with what equal crashes have in common.
+/// Each wave has a line, with a fingerprint that equal crashes share.
 #[test]
 fn lines_have_fingerprints() {
     let (_folder, core) = unpacked("hang/spin-1100");
@@ -312,7 +312,8 @@ fn lines_have_fingerprints() {
     }
 }
 
-/// What is nearest, by hand: the argument `out` points to 0x7f0005c00000, whose memory has 0x1000 bytes, so 1024 of type `int`; 720 / 4 is 180.
+/// The nearest memory, worked out by hand: the argument `out` points to 0x7f0005c00000, whose memory has 0x1000 bytes, so 1024 of type
+/// `int`; 720 / 4 is 180.
 #[test]
 fn it_is_said_where_an_address_lies() {
     let (_folder, core) = unpacked("fault/call-942");
@@ -341,7 +342,7 @@ fn it_is_said_where_an_address_lies() {
     }
 }
 
-/// What the runtime says alone is said again, and a log with waves has their verdict.
+/// A log without waves gives the runtime's message, and a log with waves their verdict.
 #[test]
 fn logs_are_cores_without_memory() {
     let folder = Folder::new();
@@ -372,9 +373,9 @@ fn logs_are_cores_without_memory() {
     assert_eq!(block["waves"][0]["state"], "unsure");
 }
 
-/// A wave that waits at a barrier in one branch of a condition, while lanes wait for the other branch and for the join.
+/// A wave waits at a barrier in one branch of a condition, while lanes wait for the other branch and for the join.
 ///
-/// The wave is one of `fixtures/lanes`, whose truth has where each lane goes on; the `s_nop` that it stands at becomes an `s_barrier`.
+/// The wave is one of `fixtures/lanes` with known resume positions. The `s_nop` at its pc is replaced by an `s_barrier`.
 #[test]
 fn it_is_said_where_lanes_go_on_that_are_not_at_the_barrier() {
     let case = fixture("lanes/ifelse-gfx1100-O2");
@@ -471,9 +472,9 @@ fn the_condition_of_an_assertion_is_read() {
     );
 }
 
-/// An epilogue has restored the frame pointer, and the stack pointer with it: variables are those of the frame that ends, not of the caller.
+/// An epilogue has restored the frame pointer, and the stack pointer with it: variables are those of the ending frame, not of the caller.
 ///
-/// By the source, `save(out, (long)v * n, i)`: `p` is the argument `out`, `at` the index of the element at fault, and `v` the work-item.
+/// By the source, `save(out, (long)v * n, i)`: `p` is the argument `out`, `at` the index of the faulting element, and `v` the work-item.
 #[test]
 fn variables_in_an_epilogue_are_those_of_their_function() {
     let (_folder, core) = unpacked("fault/call-942");

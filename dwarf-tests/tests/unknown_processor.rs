@@ -1,5 +1,5 @@
-//! Code for a processor that is not known is read all the same: what does not depend on the processor is as it is
-//! for a known one, and what depends on it is left out, with a warning.
+//! Code for an unknown processor is still read. Facts that do not depend on the processor equal those for a known one. Other facts are left
+//! out, with a warning.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -94,7 +94,7 @@ fn info_and_dump_say_what_they_say_of_a_known_processor() {
     assert!(known["object"].get("is_known_processor").is_none());
 }
 
-/// Rules that read machine code, or ask what scratch pointers count, find nothing; all others find the same.
+/// Rules about machine code, or about the unit of scratch pointers, find nothing. All other rules find the same.
 #[test]
 fn verify_finds_what_does_not_depend_on_the_processor() {
     let folder = Folder::new("unknown-verify");
@@ -178,7 +178,7 @@ fn values_are_the_same_and_there_is_a_warning() {
                 }
                 compared += 1;
             } else {
-                // Of the frame itself nothing depends on it.
+                // The frame itself does not depend on the processor.
                 let [ours, theirs] = [ours, theirs].map(|ran| parse(&ran.out)["frames"][0].clone());
                 assert_eq!(ours["function"], theirs["function"], "{name}");
                 assert_eq!(ours["pc"], theirs["pc"], "{name}");
@@ -188,8 +188,8 @@ fn values_are_the_same_and_there_is_a_warning() {
     assert!(compared > 4, "{compared}");
 }
 
-/// Without the extensions the reading does depend on it: on what pointers into scratch count. What needs to know that is
-/// ambiguous, and everything else is as it was.
+/// Without the extensions, the reading depends on the unit of scratch pointers. Values that need it are ambiguous, and all others are
+/// unchanged.
 #[test]
 fn without_the_extensions_what_is_on_the_stack_cannot_be_told() {
     let folder = Folder::new("unknown-legacy");
@@ -226,7 +226,7 @@ fn without_the_extensions_what_is_on_the_stack_cannot_be_told() {
     assert!(same > 100 && ambiguous > 100, "{same}, {ambiguous}");
 }
 
-/// A snapshot that names a processor which is not known is one of a newer processor.
+/// A snapshot that names an unknown processor is treated as one of a newer processor.
 #[test]
 fn a_wave_on_a_processor_that_is_not_known_is_a_warning() {
     let folder = Folder::new("unknown-wave");

@@ -1,5 +1,4 @@
-//! The call stacks of real stopped waves: by the letter against a second reading of the tables, and tolerant against
-//! what was true in the emulator.
+//! Compares the call stacks of real stopped waves: strict reading with a second implementation, and tolerant reading with the emulator.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +6,7 @@ use std::path::Path;
 use dwarf_tests::{hetdwarf, json, number, wave_cases};
 use serde_json::Value;
 
-/// How many things were compared.
+/// The number of comparisons.
 #[derive(Default)]
 struct Counts {
     snapshots: usize,
@@ -67,7 +66,7 @@ fn cfa(frame: &Value) -> Option<(&str, u128)> {
     ))
 }
 
-/// A register's value, or that of each lane.
+/// Returns the value of a register, or the values of its lanes.
 fn numbers(value: &Value) -> Vec<u128> {
     match value.as_array() {
         Some(lanes) => lanes.iter().map(number).collect(),
@@ -78,12 +77,12 @@ fn numbers(value: &Value) -> Vec<u128> {
 /// A register whose value is not the one expected.
 struct Difference {
     register: String,
-    /// True if `unwind` says that the value is only right if EXEC is what it was in the caller.
+    /// True if `unwind` says that the value assumes the caller's EXEC.
     assumes_exec: bool,
 }
 
-/// The registers that differ. What no rule mentions is as it is in the stopped wave; what is not in the
-/// wave either is unavailable, and not compared.
+/// Returns the registers that differ. A register without a rule has its value in the stopped wave. A register that the wave lacks is
+/// unavailable, and not compared.
 fn differences(
     ours: &Value,
     expected: &Value,
@@ -111,8 +110,7 @@ fn differences(
     wrong
 }
 
-/// The call frames of a document, each with the line of the innermost of the frames that it consists of, as the emulator and the
-/// line table have it.
+/// Returns the call frames of a document, each with the line of its innermost frame, as in the emulator and the line table.
 fn calls(document: &Value) -> Vec<Value> {
     let mut calls: Vec<Value> = Vec::new();
     let mut line = None;
@@ -156,23 +154,23 @@ fn by_the_letter() {
     assert!(counts.snapshots >= 100 && counts.registers > 1000);
 }
 
-/// Where following LLVM's tables leads to a caller that there was not, as `truth.json` has it, and why.
+/// The cases in which LLVM's tables lead to a wrong caller, according to `truth.json`, with reasons.
 const LEAVES_TRUTH: &[&str] = &[
     // A block after the epilogue keeps the epilogue's CFA, although the stack pointer was not moved there.
     "loops-gfx90a/w05.json",
     "loops-gfx90a/w06.json",
     "loops/w05.json",
     "loops/w06.json",
-    // The return address is said to be in lanes of a register that the epilogue has reloaded.
+    // The row describes the return address in lanes of a register that the epilogue has reloaded.
     "manyargs/w11.json",
     "manyargs/w12.json",
     // The caller's frame pointer has no rule yet, after the copy of the stack pointer into it.
     "recursion/w04.json",
-    // The caller's frame pointer is said to be in a lane of a register that the epilogue has reloaded.
+    // The row describes the caller's frame pointer in a lane of a register that the epilogue has reloaded.
     "recursion/w08.json",
 ];
 
-/// Registers there are wrong for want of a rule for EXEC, and said to depend on it.
+/// Cases in which registers are wrong because EXEC has no rule, and are marked as depending on it.
 const DEPENDS_ON_EXEC: &[&str] = &[
     "recursion/w06.json",
     "recursion/w07.json",

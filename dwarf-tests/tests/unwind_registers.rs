@@ -1,4 +1,4 @@
-//! The CFA: what of a register is read for it, and circles; rules of registers, and whether they rest on EXEC. The section is made by hand.
+//! Tests the register bits that the CFA uses, cyclic rules, register rules, and their dependence on EXEC. The section is made by hand.
 
 use hetdwarf::arch::{AddressSpace, LoadAddress, Register, WaveSize};
 use hetdwarf::error::{ErrorKind, SpecRule};
@@ -69,12 +69,12 @@ fn callee(more: &[u8]) -> Vec<u8> {
     [&start[..], more].concat()
 }
 
-/// What the CFA is of the outermost frame after `pc`: an address of the default space, or an error.
+/// Returns the CFA of the outermost frame after `pc`: an address of the default space, or an error.
 fn outermost_cfa(pc: u64, reading: Reading) -> Result<u64, ErrorKind> {
     let section = section();
     let index = FrameIndex::new(FrameSection::debug_frame(&section));
     let mut wave = Snapshot::new("gfx90a", WaveSize::Wave64, pc);
-    // SGPR40 was 0x7000; what follows it in memory is something else.
+    // SGPR40 was 0x7000, followed by other bytes in memory.
     let saved = [0x00, 0x70, 0, 0, 0xff, 0xff, 0xff, 0xff];
     wave.add_memory(Memory::Global, 0x5000, &saved).unwrap();
     let arena = Arena::new();
@@ -92,8 +92,7 @@ fn outermost_cfa(pc: u64, reading: Reading) -> Result<u64, ErrorKind> {
     }
 }
 
-/// 32 bits are no address of 64 by the letter; tolerant they are, whatever lies after the place where they were
-/// saved.
+/// In strict reading, 32 bits are no 64-bit address. In tolerant reading they are, whatever bytes follow the saved register.
 #[test]
 fn a_narrow_register_that_was_saved_is_no_wider_in_memory() {
     assert_eq!(outermost_cfa(0x1000, Reading::Tolerant), Ok(0x7000));
@@ -106,7 +105,7 @@ fn a_narrow_register_that_was_saved_is_no_wider_in_memory() {
     ));
 }
 
-/// A reserved register has no bits: it is not read, and certainly not as zero.
+/// A reserved register has no bits: it is not read, and not treated as zero.
 #[test]
 fn a_reserved_register_has_no_cfa() {
     for reading in [Reading::Tolerant, Reading::Strict] {
@@ -120,7 +119,7 @@ fn a_reserved_register_has_no_cfa() {
     }
 }
 
-/// Neither is allowed (HET A.6.4.2), and both are in files that nobody checked.
+/// Both are invalid (HET A.6.4.2), and both occur in unverified files.
 #[test]
 fn a_cfa_that_is_computed_from_itself_is_an_error() {
     for reading in [Reading::Tolerant, Reading::Strict] {
@@ -131,7 +130,7 @@ fn a_cfa_that_is_computed_from_itself_is_an_error() {
     }
 }
 
-/// Whether where the caller of the function at `pc` had a scalar register rests on EXEC having no rule; or the error.
+/// Returns true if the location of the caller's scalar register assumes that EXEC has no rule; or the error.
 fn rests_on_exec(pc: u64, register: u16, reading: Reading) -> Result<bool, ErrorKind> {
     let section = section();
     let index = FrameIndex::new(FrameSection::debug_frame(&section));
@@ -159,8 +158,8 @@ fn exec() -> Register {
     exec
 }
 
-/// LLVM gives EXEC no rule, so that what depends on the caller's rests on an assumption (`spec-notes/frames.md`), also where a
-/// register is asked for afterwards that does not; with a rule nothing is assumed.
+/// LLVM gives EXEC no rule, so values that depend on the caller's EXEC rest on an assumption (`spec-notes/frames.md`), also if an
+/// independent register is read afterwards. With a rule nothing is assumed.
 #[test]
 fn what_depends_on_the_callers_exec_says_so() {
     for reading in [Reading::Tolerant, Reading::Strict] {
@@ -172,7 +171,7 @@ fn what_depends_on_the_callers_exec_says_so() {
     }
 }
 
-/// HET A.6.4.1: what a rule gives has the size of the register. PC_64 has 64 bits, a scalar register 32.
+/// HET A.6.4.1: the location in a rule has the size of the register. PC_64 has 64 bits, a scalar register 32.
 #[test]
 fn a_register_is_in_none_of_another_size() {
     for reading in [Reading::Tolerant, Reading::Strict] {

@@ -1,6 +1,6 @@
-//! The variables of stopped waves, against what is true of them.
+//! Compares the variables of stopped waves with their true values.
 //!
-//! The truth does not come from DWARF: the same source was run on the host (`fixtures/waves/README.md`).
+//! The true values do not come from DWARF: the same source was run on the host (`fixtures/waves/README.md`).
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ struct Tally {
     snapshots: usize,
     /// Variable × lane values that are right.
     right: usize,
-    /// Of these, those of which only some bits are known.
+    /// The number of these with only some known bits.
     partial: usize,
     /// Reported as not available or ambiguous, in optimised code.
     not_available: usize,
@@ -39,7 +39,7 @@ fn stops(truth: &Value) -> impl Iterator<Item = &Value> {
 fn check(case: &Path, object_key: &str, tally: &mut Tally) {
     let truth = json(&case.join("truth.json"));
     let unoptimised = truth["optimisation"] == "-O0";
-    // In one case what differs was read from neighbouring lanes (`fixtures/waves/README.md`).
+    // In one case the differing values were read from neighbouring lanes (`fixtures/waves/README.md`).
     let is_moved = truth["case"] != "vec3_gfx1100_32_O1";
     let data = std::fs::read(case.join(truth[object_key].as_str().unwrap())).unwrap();
     let object = CodeObject::parse(&data).unwrap();
@@ -84,7 +84,7 @@ fn check(case: &Path, object_key: &str, tally: &mut Tally) {
     }
 }
 
-/// How a value that is not wrong is shown.
+/// The way in which a value without error is shown.
 #[derive(Debug)]
 enum Shown {
     Right,
@@ -94,7 +94,7 @@ enum Shown {
     Not,
 }
 
-/// Whether a value is right as far as it is shown.
+/// Compares the shown part of a value with the true value.
 fn compare(
     expected: &Value,
     lane: &Value,
@@ -109,7 +109,7 @@ fn compare(
     };
     match found.state(number_of_lane) {
         ValueState::Ok | ValueState::Partial => {}
-        // What no location gives is held against the truth in `lost.rs`.
+        // `lost.rs` compares values without a location.
         ValueState::OptimizedOut
         | ValueState::Unavailable
         | ValueState::Entry
@@ -138,8 +138,8 @@ fn compare(
         }
         _ => bits.bytes,
     };
-    // Where the scheduler moved an assignment past the stop, the value before it is what the location has.
-    // (In the case of vectors those bytes were read from neighbouring lanes.)
+    // If the scheduler moved an assignment past the stop, the location has the earlier value. (In the case of vectors those bytes were read
+    // from neighbouring lanes.)
     let moved = expected["dwarf"] == "differs"
         && is_moved
         && lane["dwarf_bytes"].as_str() == Some(&hex_bytes(&bytes));
@@ -173,7 +173,7 @@ fn compare(
     Err(format!("expected {want}, found {}", hex_bytes(&bytes)))
 }
 
-/// What a pointer points to, in the address space of its type.
+/// Returns the pointee of a pointer, in the address space of its type.
 fn pointed_at(
     variable: &VariableValue<'_>,
     pointer: &[u8],

@@ -1,4 +1,4 @@
-//! The conformance vectors, through the library and through `hetdwarf eval --batch`.
+//! Runs the conformance vectors through the library and through `hetdwarf eval --batch`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ fn compare_result(expected: &Value, answer: &Value) -> Result<(), String> {
     for (place, found) in places.iter().zip(found) {
         for (key, value) in place.as_object().unwrap() {
             let same = match key.as_str() {
-                // What is certain of a composite is told by what is read from it.
+                // The parts of a composite are checked by reading from it.
                 "parts" => true,
                 "bit_offset" | "dwarf" | "lane" | "bit_size" | "die" => found
                     .get(key)
@@ -136,7 +136,7 @@ fn hold(file: &str, at_least: usize) {
         } else {
             Err(format!("expected {} lanes, got {answer}", expected.len()))
         };
-        // Where the text leaves room an implementation may differ.
+        // An implementation may differ if the specification is open.
         if let (Err(reason), false) = (result, vector["optional"] == true) {
             failures.push(format!(
                 "{}: {}\n  {}\n  {reason}",
@@ -212,7 +212,7 @@ fn every_vector_has_text_that_means_its_bytes() {
     assert!(compared > 650, "only {compared} texts");
 }
 
-/// Operations for which nobody has worked out a vector, and why.
+/// Operations without a vector, with reasons.
 const WITHOUT_VECTORS: &[(Opcode, &str)] = &[
     (
         Opcode::GnuUninit,
@@ -233,7 +233,7 @@ const WITHOUT_VECTORS: &[(Opcode, &str)] = &[
     ),
 ];
 
-/// A new operation is named here until somebody has worked out what it is to do.
+/// Names a new operation until it has a vector.
 #[test]
 fn every_operation_has_a_vector() {
     let mut used = HashSet::new();

@@ -1,4 +1,4 @@
-//! A baseline of one build holds for another: the same sources with another level of optimisation or for another target.
+//! A baseline of one build holds for another with a different optimisation level or target.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -25,7 +25,7 @@ fn check(name: &str) -> VerifyDocument {
     )])
 }
 
-/// What is found with the baseline of one object in another: rule, function and kind.
+/// Returns the new findings in an object with the baseline of another: rule, function and kind.
 fn new(from: &str, to: &str) -> Vec<(String, String, String)> {
     let baseline = Baseline::of(&check(from), Clone::clone);
     let mut document = check(to);
@@ -45,7 +45,7 @@ fn parts(name: &str) -> Option<(&str, char)> {
     Some((program, rest.chars().next()?))
 }
 
-/// Every pair of objects of one source that differ in the target, gfx90a and gfx942, or in the level, 1 and 2.
+/// Returns all pairs of objects of one source that differ in the target, gfx90a and gfx942, or in the level, 1 and 2.
 fn pairs() -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for folder in ["llvm22", "llvm24", "rocm-style"] {

@@ -1,4 +1,4 @@
-//! The rules about call frame information over real code objects: what is found, and that nothing else is.
+//! Runs the rules about call frame information over real code objects: the expected findings occur, and no others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ use hetdwarf::inspect::Program;
 use hetdwarf::object::CodeObject;
 use hetdwarf::verify::{Finding, Severity, verify};
 
-/// What is found of call frame information in a file.
+/// Returns the findings about call frame information in a file.
 fn findings(path: &Path) -> Vec<Finding> {
     let data = std::fs::read(path).unwrap();
     let object = CodeObject::parse(&data).unwrap();
@@ -23,7 +23,7 @@ fn is_of_tables(finding: &Finding) -> bool {
     !OF_CODE.contains(&finding.rule.id)
 }
 
-/// The rules that hold rows against machine code; `machine.rs` has the evidence for what they find.
+/// The rules that compare rows with machine code; `machine.rs` has the evidence for their findings.
 const OF_CODE: &[&str] = &[
     "cfi-stale-lane",
     "cfi-scalar-without-rule",
@@ -40,14 +40,14 @@ const OF_CODE: &[&str] = &[
     "cfi-row-inside-instruction",
 ];
 
-/// Who wrote a file: the folder of the corpus that it is in.
+/// Returns the producer of a file: its folder in the corpus.
 fn producer(path: &Path) -> String {
     let folder = path.parent().unwrap().file_name().unwrap();
     folder.to_string_lossy().into_owned()
 }
 
-/// LLVM's tables break no rule by themselves; LLVM 22's say nothing. GCC gives the value of the return address as its
-/// location, once for each file here, because all units have the same expression (`spec-notes/verify.md`).
+/// LLVM's tables break no rule by themselves, and LLVM 22's are empty. GCC gives the value of the return address as its location, once for
+/// each file here, because all units have the same expression (`spec-notes/verify.md`).
 #[test]
 fn tables_of_compilers() {
     let mut found: BTreeMap<(String, &str), usize> = BTreeMap::new();
@@ -65,19 +65,19 @@ fn tables_of_compilers() {
         found,
         [
             ("clang18", "cfi-empty", 4),
-            // The entries of GCC's kernels are those of its functions: a caller is looked for.
+            // GCC's kernels have the same entries as its functions, so a debugger looks for a caller.
             ("gcc12", "cfi-kernel-row", 6),
             ("gcc12", "cfi-return-address-value", 2),
             ("llvm22", "cfi-empty", 39),
             // Before the rules of the kernel there is an advance of 16: over global_prefetch_b8 and v_nop, which are executed.
             ("llvm24", "cfi-row-without-cfa", 2),
-            // The first 0x100 bytes load what is not preloaded.
+            // The first 0x100 bytes load the arguments that are not preloaded.
             ("triton", "cfi-row-without-cfa", 2),
         ]
     );
 }
 
-/// Every error is of a kind that running the code has shown to be one (`machine.rs`), or GCC's return address.
+/// Every error is of a kind that emulated runs have confirmed (`machine.rs`), or GCC's return address.
 #[test]
 fn errors_are_of_kinds_that_are_explained() {
     let mut kinds: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
@@ -109,7 +109,7 @@ fn errors_are_of_kinds_that_are_explained() {
     assert_eq!(kinds, expected);
 }
 
-/// A debugger that has no CFI at all is told so, once.
+/// A missing `.debug_frame` is reported once.
 #[test]
 fn an_object_without_call_frame_information() {
     let path = fixture("corpus/llvm22/small-gfx90a-O2-dwarf4.hsaco");
@@ -133,8 +133,8 @@ fn an_object_without_call_frame_information() {
     assert_eq!(found, [("cfi-missing", message)]);
 }
 
-/// Where waves can ask for more vector registers, a kernel's frame may begin after memory that is set apart for those: its CFA
-/// need not be at 0. ENABLE_DYNAMIC_VGPR of gfx12 is bit 6 of COMPUTE_PGM_RSRC2, byte 52 of the descriptor.
+/// If waves can allocate more vector registers, a kernel's frame may begin after memory reserved for them, so its CFA need not be at 0.
+/// ENABLE_DYNAMIC_VGPR of gfx12 is bit 6 of COMPUTE_PGM_RSRC2, byte 52 of the descriptor.
 #[test]
 fn the_frame_of_a_kernel_with_dynamic_registers_begins_somewhere() {
     let Some(assembler) = dwarf_tests::llvm_tool("llvm-mc") else {

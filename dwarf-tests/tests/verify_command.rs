@@ -1,8 +1,7 @@
-//! `hetdwarf verify`: which files it takes, what counts, how it ends, and that each form of the report is what it
-//! says it is.
+//! Tests `hetdwarf verify`: its inputs, the selection of rules, its exit statuses, and the validity of each output format.
 //!
-//! What the rules find is tested elsewhere. Here a code object is damaged in a way that DWARF 5 §6.4.1 leaves no
-//! doubt about, and only the rules of that section are asked.
+//! Other tests cover the rules. Here a code object has an error that DWARF 5 §6.4.1 makes unambiguous, and only the rules of that section
+//! run.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -32,7 +31,7 @@ fn good() -> Vec<u8> {
     fs::read(fixture("waves/calls-O2/calls-O2.rocm.hsaco")).unwrap()
 }
 
-/// The same with a first FDE, at 0x10 of `.debug_frame`, whose CIE pointer leads out of the section.
+/// Returns a damaged file: the CIE pointer of the first FDE, at 0x10 of `.debug_frame`, is outside of the section.
 fn damaged() -> Vec<u8> {
     let mut file = good();
     let object = CodeObject::parse(&file).unwrap();
@@ -46,7 +45,7 @@ fn damaged() -> Vec<u8> {
     file
 }
 
-/// A static archive, as ar writes it: a magic, and members after headers of 60 characters.
+/// Returns a static archive in ar's format: a magic, and members after headers of 60 characters.
 fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = b"!<arch>\n".to_vec();
     for (name, data) in members {
@@ -169,7 +168,7 @@ fn the_status_is_the_worst_that_was_found() {
     }
 }
 
-/// What is wrong with one file is said, and the others are checked.
+/// An error in one file is reported, and the others are checked.
 #[test]
 fn an_unreadable_file_does_not_stop_the_others() {
     let folder = Folder::new("unreadable");
@@ -271,7 +270,7 @@ fn a_host_object_in_a_folder_is_passed_over_but_not_a_named_one() {
 
 #[test]
 fn the_same_bytes_for_any_number_of_threads() {
-    // Files are shared out first; the threads that are left share what is in one.
+    // Threads are assigned to files first. The remaining threads share the work on a file.
     let paths = ["corpus", "corpus/gcc12/offload-gfx906-O1.hsaco"].map(fixture);
     for (path, format) in paths.iter().flat_map(|path| {
         let formats = ["text", "json", "sarif", "github"];
@@ -289,7 +288,7 @@ fn the_same_bytes_for_any_number_of_threads() {
     }
 }
 
-/// Who takes the compiler as it is has no errors, but is told what a debugger will get wrong.
+/// With the application profile there are no errors, but notes on what a debugger will show wrongly.
 #[test]
 fn a_profile_says_what_counts() {
     let path = fixture("corpus/llvm24/calls-gfx90a-O2.hsaco");
@@ -314,10 +313,10 @@ fn a_profile_says_what_counts() {
         "{}",
         application.out
     );
-    // People who take the compiler as it is do not write directives.
+    // Application developers do not write directives.
     assert!(!application.out.contains(".cfi_"), "{}", application.out);
     assert!(compiler.out.contains(".cfi_"), "{}", compiler.out);
-    // What is chosen for a rule goes before.
+    // A setting for a rule takes precedence.
     let deny = hetdwarf([
         "verify",
         path,
@@ -363,11 +362,11 @@ fn only_what_a_baseline_does_not_know_counts() {
         "no longer found: cfi-cie-pointer (unknown): o/bad.hsaco\n\
          --write-baseline makes a baseline without them\n"
     );
-    // Of a file that was not to be checked, nothing is known.
+    // A file that was not to be checked has no known findings.
     let other = folder.verify(&["TMP/o/new.hsaco", RULES, "--baseline=TMP/known.json"]);
     assert_eq!((other.status, other.err.as_str()), (0, ""));
 
-    // Written again, it says what is different.
+    // Writing it again prints the differences.
     folder.file("o/new.hsaco", damaged());
     let write = ["TMP/o", RULES, "--write-baseline=TMP/known.json"];
     assert_eq!(
@@ -406,7 +405,7 @@ fn a_repository_chooses_in_a_file() {
         "{}",
         ran.out
     );
-    // What the command line says goes before it, and naming a file does not bring it back.
+    // The command line takes precedence, and naming a file does not override it.
     let ran = folder.verify(&[
         "TMP/o",
         "TMP/o/vendor/bad.hsaco",
@@ -504,7 +503,7 @@ fn rules_are_explained_and_wrong_names_corrected() {
     }
 }
 
-/// A document with everything that one can have, and with all that can be missing.
+/// Returns a document with findings that have every optional part, and findings without them.
 fn document() -> VerifyDocument {
     let finding = |severity, source| {
         let message = "100% {0} of \"it\"\nis wrong";
@@ -546,7 +545,7 @@ fn document() -> VerifyDocument {
     }])
 }
 
-/// The schema of the standard, from the sources of a package that was made from it.
+/// Returns the standard's schema, from the sources of a package generated from it.
 fn sarif_schema() -> Value {
     let host = Command::new("rustc").arg("-vV").output().unwrap();
     let host = String::from_utf8(host.stdout).unwrap();
@@ -588,7 +587,7 @@ fn sarif_schema() -> Value {
     schema
 }
 
-/// One schema of the several that there are: that of Jenkins' xUnit plugin.
+/// The output is valid for one of the schemas in use: that of Jenkins' xUnit plugin.
 #[test]
 fn junit_is_what_its_schema_says() {
     let Ok(version) = Command::new("xmllint").arg("--version").output() else {
@@ -665,7 +664,7 @@ fn sarif_is_what_its_schema_says() {
     }
 }
 
-/// The line is shown where the user says that the source is, and paths are what they are called there.
+/// The line is shown from the source folder that the user gives, and paths are relative to it.
 #[test]
 fn a_finding_shows_its_source_line() {
     let folder = Folder::new("sources");
@@ -721,7 +720,7 @@ fn every_form_has_every_finding() {
                 .starts_with(&finding.message.to_string())
         );
     }
-    // Two that look alike are two to a code host.
+    // A code host distinguishes two similar findings.
     let prints: std::collections::BTreeSet<_> = results
         .iter()
         .map(|result| result["partialFingerprints"].to_string())

@@ -1,4 +1,4 @@
-//! One finding for one cause: that nothing is lost by it, over all objects of the corpus, and that what is left can be read.
+//! Combining findings of one cause loses no finding, over all objects of the corpus, and leaves a readable number.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use dwarf_tests::{fixture, hetdwarf};
 use serde_json::Value;
 
-/// What makes a finding itself: path, rule, level, section, offset, pc, function and register.
+/// The identity of a finding: path, rule, level, section, offset, pc, function and register.
 type Key = String;
 
 fn verify(arguments: &[&str]) -> Value {
@@ -34,7 +34,7 @@ fn add(keys: &mut BTreeMap<Key, u64>, rule: [&Value; 2], path: &Value, place: &V
     }
 }
 
-/// All findings of a document, those that it only lists as of the same cause too.
+/// Returns all findings of a document, including those listed only as having the same cause.
 fn findings(document: &Value) -> BTreeMap<Key, u64> {
     let mut keys = BTreeMap::new();
     for file in document["files"].as_array().unwrap() {
@@ -87,7 +87,7 @@ fn every_finding_belongs_to_a_cause() {
     assert!(rows.len() < 40, "it fits on a screen");
 }
 
-/// An epilogue of LLVM 24 that puts no rules back: one reload, s34 to s36, s38 and the return address, the caller's s33.
+/// An epilogue of LLVM 24 that restores no rules: one reload, s34 to s36, s38 and the return address, and the caller's s33.
 #[test]
 fn an_epilogue_is_one_finding() {
     let path = fixture("waves/recursion/recursion.hsaco");

@@ -1,5 +1,4 @@
-//! What functions say of their lanes, against the machine code: nothing is found in objects that say it right, and what is
-//! changed in them is found.
+//! Compares the lane attributes of functions with the machine code: correct objects have no findings, and changes to them are found.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -20,7 +19,7 @@ use hetdwarf::inspect::Program;
 use hetdwarf::object::CodeObject;
 use hetdwarf::verify::{Finding, Rule, Selection, Severity, verify_with};
 
-/// What the rules about lanes find.
+/// Returns the findings of the rules about lanes.
 fn findings(file: &[u8]) -> Vec<Finding> {
     let object = CodeObject::parse(file).unwrap();
     let program = Program::load(&object).unwrap();
@@ -113,7 +112,7 @@ fn put_uleb(bytes: &mut [u8], at: std::ops::Range<usize>, value: u64) {
     }
 }
 
-/// The lists that `annotate` put at the end of `.debug_loclists`: those of program locations, or those of active lanes.
+/// Returns the lists that `annotate` added at the end of `.debug_loclists`: program locations, or active lanes.
 fn lists(file: &[u8], of_active: bool) -> Vec<Vec<Entry>> {
     let object = CodeObject::parse(file).unwrap();
     let program = Program::load(&object).unwrap();
@@ -154,7 +153,7 @@ fn lists(file: &[u8], of_active: bool) -> Vec<Vec<Entry>> {
     found
 }
 
-/// Where `DW_OP_addr` and `DW_OP_stack_value` stand in an expression: of a constant place.
+/// Returns the positions of `DW_OP_addr` and `DW_OP_stack_value` in an expression, which form a constant position.
 fn places(file: &[u8], entry: &Entry) -> Vec<usize> {
     let range = entry.expression.clone();
     let is_place = |at: &usize| {
@@ -176,7 +175,7 @@ fn any<'t, T>(list: &'t [T], random: &mut Random) -> Option<&'t T> {
     (!list.is_empty()).then(|| &list[random.below(list.len())])
 }
 
-/// Changes bytes of one of the places of any expression.
+/// Changes bytes of one of the positions in any expression.
 fn at_place(
     file: &[u8],
     random: &mut Random,
@@ -263,7 +262,7 @@ const MUTATIONS: [Mutation; 9] = [
             let at = random.below(list.len().checked_sub(1).filter(|last| *last > 0)?);
             let [start, end] = list[at].ends.clone();
             let [next, _] = list[at + 1].ends.clone();
-            // Where lanes are of which the other one knows nothing.
+            // The positions of lanes that the other entry does not have.
             let [here, there] = [&list[at], &list[at + 1]].map(|entry| {
                 let places = places(file, entry).into_iter();
                 places
@@ -328,7 +327,7 @@ const MUTATIONS: [Mutation; 9] = [
         |file, random| {
             let lists = lists(file, true);
             let entry = any(any(&lists, random)?, random)?;
-            // DW_OP_regx of a number of one byte, and what loads it; EXEC of 32 lanes is register 1.
+            // DW_OP_regx of a one-byte number, and its load; EXEC of 32 lanes is register 1.
             let at = entry.expression.start;
             (file[at] == 0x90 && file[at + 1] < 0x80 && file[at + 1] != 1).then_some(())?;
             let mut file = file.to_vec();
@@ -380,7 +379,7 @@ fn what_is_changed_is_found() {
         assert!(found * 2 >= tried, "{what}: {found} of {tried}");
         total = (total.0 + found, total.1 + tried);
     }
-    // What is not found is a place that only bits lead to which no lane has, or one of several that the code leaves open.
+    // Mistakes that are not found concern positions for mask bits that no lane has, or one of several positions that the code allows.
     assert!(total.0 * 4 >= total.1 * 3, "{total:?}");
     let rules: BTreeSet<&str> = (Rule::all().map(|rule| rule.id))
         .filter(|id| id.starts_with("lane-") && *id != "lane-active-missing")
@@ -388,8 +387,8 @@ fn what_is_changed_is_found() {
     assert_eq!(rules_seen, rules);
 }
 
-/// What is written by default has no `DW_AT_LLVM_active_lane` (0x3e08, which LLVM's tools take for another attribute). Where EXEC has
-/// lanes that are not active, that is worth a note.
+/// By default `DW_AT_LLVM_active_lane` is not written (0x3e08, which LLVM's tools take for another attribute). If EXEC has inactive lanes,
+/// there is a note.
 #[test]
 fn what_does_not_say_which_lanes_are_active_is_no_fault() {
     let name = "divcalls-gfx1030w64-O2-llvm24";
@@ -397,7 +396,7 @@ fn what_does_not_say_which_lanes_are_active_is_no_fault() {
     let found = findings(&annotated_as(&path, &Request::new(&|_| true)));
     assert!(!found.is_empty());
     if let Some(tool) = llvm_tool("llvm-dwarfdump") {
-        // What LLVM 22 calls 0x3e08.
+        // LLVM 22's name for 0x3e08.
         let has_it = |file: &[u8]| {
             let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("active-lane");
             std::fs::write(&path, file).unwrap();
@@ -413,11 +412,12 @@ fn what_does_not_say_which_lanes_are_active_is_no_fault() {
     }
 }
 
-/// An entry of a location list says a place for each of several kinds of lanes, by their masks. Each of them is held against the code.
+/// An entry of a location list gives a position for each of several kinds of lanes, by their masks. Each position is compared with the
+/// code.
 #[test]
 fn every_place_of_an_entry_is_checked() {
     let mut tried = 0;
-    // The last one has waves of 64 lanes: what is said of its upper half stands by itself.
+    // The last one has waves of 64 lanes, with a separate mask for the upper half.
     for name in [
         "ifelse-gfx1100-O2",
         "nested-gfx1100-O2",
@@ -445,8 +445,8 @@ fn every_place_of_an_entry_is_checked() {
     assert!(tried > 100, "{tried}");
 }
 
-/// Lane 1 is said to be active, and no other, where EXEC tells. In a wave in which two lanes or more are off that is wrong,
-/// though it is right of the first of them.
+/// The attribute says that only lane 1 is active, although EXEC is known. In a wave with two or more inactive lanes that is wrong, but it
+/// is right for the first of them.
 #[test]
 fn active_lanes_of_any_number_are_checked() {
     let name = "divcalls-gfx1100-O0";

@@ -1,5 +1,5 @@
-//! `verify` on locations of real code objects. What is wrong with them was found by other means: by
-//! llvm-dwarfdump, and by reading what the code does. `spec-notes/verify-locations.md` has the evidence.
+//! Runs `verify` on locations of real code objects. The expected errors were found by other means: llvm-dwarfdump, and reading the code.
+//! `spec-notes/verify-locations.md` has the evidence.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use hetdwarf::inspect::Program;
 use hetdwarf::object::CodeObject;
 use hetdwarf::verify::{Finding, Severity, verify};
 
-/// What `verify` finds outside of call frame information.
+/// Returns the findings outside of call frame information.
 fn findings(bytes: &[u8]) -> Vec<Finding> {
     let Ok(object) = CodeObject::parse(bytes) else {
         return Vec::new();
@@ -76,7 +76,7 @@ fn errors_of_the_corpus_are_those_that_were_proved() {
     assert_eq!(found, expected);
 }
 
-/// Where llvm-dwarfdump sees `DW_OP_fbreg` in a function without `DW_AT_frame_base`: the names of the functions.
+/// Returns the names of functions in which llvm-dwarfdump shows `DW_OP_fbreg` without `DW_AT_frame_base`.
 fn without_frame_base(dump: &str) -> BTreeSet<String> {
     /// A function, until the next one starts.
     #[derive(Default)]
@@ -142,8 +142,8 @@ fn functions_without_frame_base_are_those_of_llvm_dwarfdump() {
     assert!(functions >= 10, "{functions}");
 }
 
-/// LLVM leaves out the parts after the last one that it knows: as many times as llvm-dwarfdump shows a location with
-/// one part only, and `verify` says it once for a unit.
+/// LLVM leaves out the parts after the last known one. llvm-dwarfdump shows the number of locations with a single part, and `verify`
+/// reports them once for a unit.
 #[test]
 fn parts_left_out_are_counted_once_for_a_unit() {
     let Some(dwarfdump) = dwarf_tests::llvm_tool("llvm-dwarfdump") else {
@@ -190,7 +190,7 @@ fn parts_left_out_are_counted_once_for_a_unit() {
 /// ROCm's form of the dword of a lane, after `DW_OP_regx` and the number: `push_lane, lit4, mul, offset`.
 const LANE_OF_REGISTER: [u8; 6] = [0xe9, 0x03, 0x34, 0x1e, 0xe9, 0x04];
 
-/// A byte of it to change, what into, and the rule that says so.
+/// A byte to change, its new value, and the expected rule.
 #[rustfmt::skip]
 const MUTATIONS: &[(usize, u8, &str)] = &[
     (1, 0x00, "expr-decode"),            // vendor code 0 is reserved
@@ -235,7 +235,7 @@ fn changed_locations_are_each_found_by_the_rule_meant_for_them() {
     assert!(changed > 200, "{changed}");
 }
 
-/// Whatever the bytes of the sections are, an answer comes, and the same one twice.
+/// For any bytes in the sections there is an answer, and it is reproducible.
 #[test]
 fn damaged_objects_are_checked_to_the_end() {
     for file in [
@@ -262,9 +262,8 @@ fn damaged_objects_are_checked_to_the_end() {
     }
 }
 
-/// The faults that `made.s` has on purpose, each with a comment there: a reference after the unit, a
-/// signature that no type unit has, two entries that complete each other, an attribute that is there twice. Its expressions are blocks, as before
-/// DWARF 4, in a unit of version 5.
+/// The deliberate faults of `made.s`, each with a comment there: a reference past the unit, a signature that no type unit has, two entries
+/// that complete each other, a duplicate attribute. Its expressions are blocks, as before DWARF 4, in a unit of version 5.
 #[test]
 fn faults_made_on_purpose_are_found_and_no_others() {
     let path = dwarf_tests::fixture("debug_info/made.elf");

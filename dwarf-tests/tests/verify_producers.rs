@@ -1,5 +1,5 @@
-//! What `verify` says of what linkers and producers write: no fault where there is none, and those that are easily missed.
-//! `fixtures/verify/README.md` says where the files are from, and what each has.
+//! Runs `verify` on the output of linkers and producers: it reports no false positives, and finds errors that are easily missed.
+//! `fixtures/verify/README.md` describes the files.
 
 use std::num::NonZeroUsize;
 
@@ -22,7 +22,7 @@ fn findings(name: &str, dialect: Dialect) -> Vec<Finding> {
     verdict.findings
 }
 
-/// What is found, without the notes that every object of LLVM 22 has.
+/// Returns the findings, without the notes that every object of LLVM 22 has.
 fn rules(name: &str) -> Vec<(Severity, &'static str)> {
     const OF_LLVM_22: [&str; 3] = ["cfi-empty", "loc-legacy-llvm", "loc-narrow-frame-base"];
     let mut rules: Vec<_> = findings(name, Dialect::User)
@@ -35,7 +35,7 @@ fn rules(name: &str) -> Vec<(Severity, &'static str)> {
     rules
 }
 
-/// lld writes 0 for the address of a function that it dropped (`Writer.cpp`, "tombstone"), in `.debug_loc` 1: nobody can repair that.
+/// lld writes 0 for the address of a dropped function in `.debug_loc` 1 (`Writer.cpp`, "tombstone"), which no user can repair.
 #[test]
 fn what_the_linker_dropped_is_no_fault() {
     let dropped = [
@@ -67,7 +67,7 @@ fn lists_of_dropped_functions_are_no_fault() {
     assert_eq!(rules("verify/dropped"), dropped);
 }
 
-/// By the source three functions have the same fault. One of them was dropped, and two became one.
+/// In the source three functions have the same fault. The linker dropped one, and merged two.
 #[test]
 fn rows_of_dropped_functions_are_not_checked() {
     let expected = [
@@ -88,8 +88,8 @@ fn rows_of_dropped_functions_are_not_checked() {
     assert!(others[0].message.to_string().starts_with("2 of 4 "));
 }
 
-/// DWARF 5 §5.7.8 asks for the address of the slot of a virtual function; GCC, clang and all others write its number, and every debugger
-/// reads it so.
+/// DWARF 5 §5.7.8 requires the address of a virtual function's slot. GCC, clang and all others write its number, and every debugger reads
+/// it as such.
 #[test]
 fn the_number_of_a_slot_is_no_fault() {
     assert_eq!(rules("verify/virtual"), []);
@@ -101,7 +101,7 @@ fn the_augmentation_string_of_usage_is_known() {
     assert_eq!(rules("verify/names-augmentation"), []);
 }
 
-/// 65 rows are on the stack, so that it is not true that nothing was remembered.
+/// 65 rows are on the stack, so the claim that nothing was remembered would be wrong.
 #[test]
 fn a_limit_is_not_taken_for_a_fault() {
     let found = rules("verify/nested-rows");
@@ -140,7 +140,7 @@ fn a_kernel_with_a_caller_is_found() {
     );
 }
 
-/// In today's codes 0xe1 is no operation; in those of 2020 to 2022 it is `DW_OP_LLVM_form_aspace_address`.
+/// In the current codes 0xe1 is not an operation. In the codes of 2020 to 2022 it is `DW_OP_LLVM_form_aspace_address`.
 #[test]
 fn the_codes_of_another_time_are_chosen() {
     let errors = |dialect| {

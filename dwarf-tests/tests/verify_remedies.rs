@@ -1,4 +1,4 @@
-//! What `verify` proposes to write is right: put into the function and assembled by LLVM, nothing is wrong any more.
+//! The remedies of `verify` are right: after adding them to the function and assembling it with LLVM, no finding remains.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -48,7 +48,7 @@ impl Function {
         let mut frame =
             FunctionFrame::new(target, &Common::new(), Start::symbol("f"), size).unwrap();
         let mut offset = 0;
-        // What GCC has in its CIE is said at the start.
+        // GCC's instructions of the CIE go to the start.
         for bytes in [fde.cie.initial_instructions, fde.instructions] {
             let mut items = Instructions::new(bytes, 0, 8, ".debug_frame");
             while let Some(item) = items.next().unwrap() {
@@ -85,7 +85,7 @@ impl Function {
         }
     }
 
-    /// The assembler's text. What belongs after an instruction stands before the next one.
+    /// Returns the assembler text. Directives for the address after an instruction precede the next instruction.
     fn text(&self) -> String {
         let mut text = format!(
             ".amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n.text\n.cfi_sections .debug_frame\n.globl f\n.p2align 8\n.type f,@function\nf:\n.cfi_startproc\n",
@@ -158,10 +158,10 @@ impl Drop for Folder {
     }
 }
 
-/// What is left of a function's findings after what is proposed was put in, round by round: rows follow one another, and
-/// one that is right shows what is wrong after it.
+/// Returns the remaining findings of a function after applying the remedies in rounds. Rows depend on earlier rows, and a repaired row can
+/// reveal an error in the next.
 ///
-/// * `rule`: is found at first.
+/// * `rule`: the rule of the first finding.
 fn repair(assembler: &Path, folder: &Path, file: &[u8], pc: u64, rule: &str) -> Vec<Finding> {
     const ROUNDS: usize = 64;
     let mut function = Function::read(file, pc);
@@ -189,7 +189,7 @@ fn repair(assembler: &Path, folder: &Path, file: &[u8], pc: u64, rule: &str) -> 
     left
 }
 
-/// For each rule of machine code that the corpus breaks there is a function that what is proposed makes clean.
+/// For each rule of machine code that the corpus breaks, the remedies repair at least one function.
 #[test]
 fn what_is_proposed_is_right() {
     let Some(assembler) = llvm_tool("llvm-mc") else {
@@ -226,7 +226,7 @@ fn functions<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     all
 }
 
-/// What is said to be in the row is there: assembled by LLVM it gives the rule that the object has at that address.
+/// The printed row is the object's row: assembled by LLVM, it gives the rule that the object has at that address.
 #[test]
 fn what_the_row_says_is_what_it_says() {
     let Some(assembler) = llvm_tool("llvm-mc") else {
@@ -281,7 +281,7 @@ fn what_the_row_says_is_what_it_says() {
     );
 }
 
-/// The text of a finding can be put into a source as it stands, with what the directives mean as a comment.
+/// The text of a finding can be pasted into a source, with the meaning of the directives as comments.
 #[test]
 fn the_text_assembles() {
     let Some(assembler) = llvm_tool("llvm-mc") else {
@@ -312,7 +312,7 @@ fn the_text_assembles() {
     assert!(CodeObject::parse(&file).is_ok());
 }
 
-/// A function that keeps EXEC in VCC while all lanes are switched on, as LLVM does at times: EXEC_64 is 17 and VCC_64 is 768,
+/// Returns a function that keeps EXEC in VCC while all lanes are switched on, as LLVM sometimes does: EXEC_64 is 17 and VCC_64 is 768,
 /// EXEC_32 is 1 and VCC_32 is 512. The return address is in s[30:31], and the CFA in s32.
 fn with_exec_in_vcc(is_wide: bool, rule: &str, before: &str) -> String {
     let [mask, exec, vcc] = match is_wide {
@@ -361,7 +361,7 @@ fn exec_that_is_kept_in_vcc_is_understood() {
     }
 }
 
-/// For LLVM 24's assembler what is proposed names registers and lanes. LLVM 22's refuses it.
+/// Remedies for LLVM 24's assembler name registers and lanes. LLVM 22's assembler rejects them.
 #[test]
 fn directives_are_readable_where_the_assembler_knows_them() {
     let path = fixture("corpus/llvm24/calls-gfx90a-O2.hsaco");

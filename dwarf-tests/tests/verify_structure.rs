@@ -1,5 +1,5 @@
-//! `verify` on what holds debugging information together: line tables, abbreviations, code that nests, strings, indices of names. The
-//! objects were written by hand, one fault each; llvm-dwarfdump 22 --verify names the same fault in each of them.
+//! Runs `verify` on structural errors: line tables, abbreviations, nested code ranges, strings, indices of names. The objects were written
+//! by hand with one fault each, and llvm-dwarfdump 22 --verify reports the same fault.
 
 use dwarf_tests::fixture;
 use hetdwarf::inspect::Program;
@@ -16,7 +16,7 @@ fn faults(name: &str) -> Vec<Finding> {
     all
 }
 
-/// The number of a file, the rule, and what its message has to say: numbers that stand in the source.
+/// The number of a file, the rule, and a text that its message must contain, with numbers from the source.
 #[rustfmt::skip]
 const FAULTS: &[(u8, &str, &str)] = &[
     (1,  "line-offset",            "DW_AT_stmt_list is 0x1000"),
@@ -55,7 +55,8 @@ fn dimensions_and_lengths_have_what_they_are_computed_from() {
     assert_eq!(faults("string-length"), []);
 }
 
-/// One index has no name at all, the other one of two: llvm-dwarfdump --verify misses `x` and `y` there, and `y` here.
+/// One index has no name at all, and the other has one of two. llvm-dwarfdump --verify reports `x` and `y` as missing in the first, and `y`
+/// in the second.
 #[test]
 fn names_are_missing_in_an_index_without_entries_too() {
     let message = |name| {

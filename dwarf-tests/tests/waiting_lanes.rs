@@ -1,4 +1,4 @@
-//! What `vars` and `unwind` say of lanes that wait: their variables are those of where they wait, and each has a place.
+//! Waiting lanes in `vars` and `unwind`: each has a position, and the variables of that position.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -49,7 +49,7 @@ fn values(place: &Value, name: &str) -> BTreeMap<u64, i64> {
     readable.map(value).collect()
 }
 
-/// The values that `r` of `ifelse.cl` takes one after the other in a work-item, as far as nothing but `x` and `id` decides.
+/// Returns the successive values of `r` of `ifelse.cl` in a work-item, as far as only `x` and `id` decide.
 fn values_of_r(x: i64, id: i64) -> Vec<i64> {
     let mut values = vec![1];
     let mut next = |value: &dyn Fn(i64) -> i64| {
@@ -76,8 +76,8 @@ fn values_of_r(x: i64, id: i64) -> Vec<i64> {
     values
 }
 
-/// In every lane that waits, `id` is the work-item. Of `ifelse.cl` at -O0 the other variables are known too: `x` is what other stops
-/// have, at which the lane was active, and `r` is one of the values that the source gives it.
+/// In every waiting lane, `id` is the work-item. For `ifelse.cl` at -O0 the other variables are known too: `x` has the value of other stops
+/// at which the lane was active, and `r` is one of the values in the source.
 #[test]
 fn waiting_lanes_have_the_variables_of_where_they_wait() {
     let (mut ids, mut others, mut places_seen) = (0, 0, 0);
@@ -130,8 +130,8 @@ fn waiting_lanes_have_the_variables_of_where_they_wait() {
     assert!(places_seen > 200 && ids > 1000 && others > 350);
 }
 
-/// `print` of chosen lanes that wait asks each where it waits: there `id` is the work-item, `x` is what `vars` says, and expressions are made
-/// of both.
+/// `print` evaluates in chosen waiting lanes where they wait: `id` is the work-item, `x` equals the value of `vars`, and expressions
+/// combine both.
 #[test]
 fn expressions_are_those_of_where_lanes_wait() {
     let mut seen = 0;
@@ -227,7 +227,7 @@ fn one_waiting_lane_is_shown_where_it_waits() {
     std::fs::remove_file(&wave).unwrap();
 }
 
-/// `unwind` says of every lane that waits in which frame it does, also in callers that no call frame information leads to.
+/// `unwind` names the frame of every waiting lane, also in callers without call frame information.
 #[test]
 fn the_call_stack_says_where_waiting_lanes_are() {
     let mut waiting = 0;

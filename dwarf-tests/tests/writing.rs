@@ -1,7 +1,7 @@
-//! What is written through a location is there afterwards, and nothing else has changed.
+//! A write through a location changes exactly the bits of the location.
 //!
-//! Random locations are made twice: as an expression, and as a model that knows where every single bit
-//! is. A write goes to a snapshot through the one, and bit by bit to a copy through the other.
+//! Random locations are made twice: as an expression, and as a model that maps every bit. A write goes to a snapshot through the
+//! expression, and bit by bit to a copy through the model.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -19,7 +19,7 @@ use hetdwarf::expr::{Encoding, ParseOptions, parse};
 use hetdwarf::location::{Access, Arena, Destination, LaneSelect, Location, Place, Storage, read};
 use hetdwarf::wave::{Memory, Snapshot, Wave};
 
-/// Where the snapshots have memory.
+/// The address of the snapshots' memory.
 const GLOBAL: u64 = 0x7f00_0000_1000;
 const GLOBAL_BYTES: usize = 96;
 const LOCAL_BYTES: usize = 64;
@@ -123,7 +123,7 @@ fn state(wave: &Snapshot) -> State {
     state
 }
 
-/// Where the bits of a location are, said as simply as possible.
+/// The bits of a location, in the simplest form.
 #[derive(Clone, Debug)]
 enum Model {
     /// Consecutive bits of a target, the first one given.
@@ -142,7 +142,7 @@ enum Model {
     Many(Vec<Model>),
 }
 
-/// Why it cannot be written to.
+/// The reason why it is read-only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fixed {
     Implicit,
@@ -151,8 +151,7 @@ enum Fixed {
 }
 
 impl Model {
-    /// Calls `visit` with a target and a bit of it for each of `count` bits from `first` on, in the order
-    /// of the places.
+    /// Calls `visit` with a target and one of its bits for each of `count` bits from `first` on, in the order of the places.
     fn each(
         &self,
         first: u64,
@@ -215,7 +214,7 @@ impl Model {
         }
     }
 
-    /// What a write makes of a state.
+    /// Applies a write to a state.
     fn write(
         &self,
         state: &State,
@@ -233,7 +232,7 @@ impl Model {
         Ok(after)
     }
 
-    /// What is read: of several places the first.
+    /// Returns the bits of a read. Among several places the first is read.
     fn read(&self, state: &State, count: u64, lane: Option<Lane>, wave_size: WaveSize) -> Vec<u8> {
         let mut bytes = vec![0; usize::try_from(count.div_ceil(8)).unwrap()];
         self.first()
@@ -263,11 +262,11 @@ impl Model {
     }
 }
 
-/// A location as an expression, and what it means.
+/// A location as an expression, and its model.
 struct Made {
     text: String,
     model: Model,
-    /// How many bits it has, at least.
+    /// The minimum number of bits.
     bits: u64,
 }
 
@@ -362,7 +361,7 @@ impl Maker<'_> {
             if number == 0 {
                 texts.push(part.text);
             } else {
-                // What lies between keeps the part's own pieces from being added to these.
+                // The operations between keep the part's own pieces from being added to these.
                 texts.push(format!("DW_OP_lit0, {}, DW_OP_swap, DW_OP_drop", part.text));
             }
             texts.push(format!("DW_OP_bit_piece {size} {offset}"));
@@ -621,7 +620,7 @@ fn a_write_reaches_every_place() {
             bits = bits.min(made.bits);
         }
         let places = places.as_slice();
-        // What cannot be kept in the arena from outside lives as long as it.
+        // The arena cannot hold values from outside, so the places live forever.
         let places: &[Place<'_>] = Box::leak(places.to_vec().into_boxed_slice());
         let location = Location::Many(places);
         let model = Model::Many(models);
@@ -643,7 +642,7 @@ fn a_write_reaches_every_place() {
     assert!(reached > 700, "{reached} places");
 }
 
-/// USAGE "Address Space Identifier": a lane's dwords are as far apart as the wave has dwords for all lanes.
+/// USAGE "Address Space Identifier": the distance between a lane's dwords is one dword for each lane of the wave.
 #[test]
 fn private_memory_of_a_lane_is_written_interleaved() {
     for wave_size in [WaveSize::Wave32, WaveSize::Wave64] {

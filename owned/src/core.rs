@@ -1,4 +1,4 @@
-//! A core with its process, its programs and their files.
+//! A core that owns its process, its programs and their files.
 
 use core::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use hetdwarf::{Limits, Result};
 
 use crate::pinned::{Pinned, borrow_bytes};
 
-/// A core with what it borrows from.
+/// A core with the values that it borrows from.
 pub struct LoadedCore {
     programs: Pinned<Programs<'static>>,
     _process: Pinned<Process<'static>>,
@@ -20,17 +20,17 @@ pub struct LoadedCore {
 }
 
 impl LoadedCore {
-    /// Opens a core: the merged file, or the GPU's and the host's in either order. `objects` are files of code objects in place of
-    /// those that the core has at these load addresses, or has lost.
+    /// Opens a core from the merged file, or from the GPU's and the host's files in either order. `objects` are files that replace the code
+    /// objects at these load addresses, or supply lost ones.
     ///
     /// # Errors
-    /// As [`GpuCore::open`].
+    /// See [`GpuCore::open`].
     pub fn open(files: Vec<Arc<[u8]>>, objects: &[(LoadAddress, Arc<[u8]>)]) -> Result<LoadedCore> {
-        // SAFETY: `_files` owns them, and those of objects, until all else is dropped.
+        // SAFETY: `_files` owns these bytes and the bytes of `objects`, and is dropped last.
         let borrow = |bytes: &Arc<[u8]>| unsafe { borrow_bytes(bytes) };
         let bytes: Vec<&'static [u8]> = files.iter().map(borrow).collect();
         let core = Pinned::new(GpuCore::open(&bytes, &Limits::default())?);
-        // SAFETY: `core` is dropped after what borrows from it.
+        // SAFETY: `core` is dropped after all values that borrow from it.
         let opened = unsafe { core.borrow() };
         let given = objects
             .iter()
@@ -51,25 +51,25 @@ impl LoadedCore {
         })
     }
 
-    /// Asks something of the core and its programs.
+    /// Calls `question` with the core and its programs.
     pub fn with<R>(
         &self,
         question: impl for<'c, 'd> FnOnce(&'c GpuCore<'d>, &'c Programs<'d>) -> R,
     ) -> R {
-        // SAFETY: nothing of it can be in the answer: its lifetimes are any.
+        // SAFETY: the answer cannot borrow from the core, because `question` accepts any lifetimes.
         let (core, programs) = unsafe { self.borrow() };
         question(core, programs)
     }
 
-    /// Returns the core and its programs, for as long as the caller says.
+    /// Returns the core and its programs with a lifetime that the caller controls.
     ///
     /// # Safety
-    /// What is borrowed must not be used after this is dropped.
+    /// The references must not be used after this core is dropped.
     #[must_use]
     pub unsafe fn borrow(&self) -> (&'static GpuCore<'static>, &'static Programs<'static>) {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller keeps the contract of this function.
         let core = unsafe { self.core.borrow() };
-        // SAFETY: as the caller says.
+        // SAFETY: the caller keeps the contract of this function.
         let programs = unsafe { self.programs.borrow() };
         (core, programs)
     }

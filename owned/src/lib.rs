@@ -1,9 +1,9 @@
-//! Values that own what they borrow from, for bindings of languages that know no lifetimes.
+//! Provides values that own what they borrow from, for bindings to languages without lifetimes.
 //!
-//! What hetdwarf reads of a file borrows from its bytes, which is what a debugger in Rust wants. An object of Python or a handle of
-//! C has to own both. The bytes, and everything between, are in places of their own that do not move ([`Pinned`], `Arc`), and the
-//! fields of [`LoadedProgram`], [`LoadedStop`], [`LoadedSymbolizer`] and [`LoadedCore`] are dropped in their order, so that each goes before what it borrows. All
-//! `unsafe` code that this takes is here; hetdwarf itself has none.
+//! Values that hetdwarf reads from a file borrow from its bytes, which suits a debugger in Rust. An object of Python or a handle of C has
+//! to own both. The bytes and all intermediate values are stored in places that do not move ([`Pinned`], `Arc`). [`LoadedProgram`],
+//! [`LoadedStop`], [`LoadedSymbolizer`] and [`LoadedCore`] drop their fields in declaration order, each before the value it borrows from.
+//! All `unsafe` code for this is here; hetdwarf itself has none.
 
 mod core;
 mod pinned;

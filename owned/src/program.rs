@@ -1,4 +1,4 @@
-//! A program with its code object and its file.
+//! A program that owns its code object and its file.
 
 use core::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use hetdwarf::{Limits, Result};
 
 use crate::pinned::{Pinned, borrow_bytes};
 
-/// A program with what it borrows from.
+/// A program with the values that it borrows from.
 pub struct LoadedProgram {
     program: Pinned<Program<'static>>,
     _object: Pinned<CodeObject<'static>>,
@@ -17,18 +17,18 @@ pub struct LoadedProgram {
 }
 
 impl LoadedProgram {
-    /// Loads the program of a code object's file.
+    /// Loads the program of a code object file.
     ///
     /// # Errors
-    /// As [`CodeObject::parse`] and [`Program::load`].
+    /// See [`CodeObject::parse`] and [`Program::load`].
     pub fn load(bytes: Arc<[u8]>) -> Result<LoadedProgram> {
         LoadedProgram::load_with(bytes, &Limits::DEFAULT)
     }
 
-    /// Loads the program of a code object's file, which is read within limits.
+    /// Loads the program of a code object file, within limits.
     ///
     /// # Errors
-    /// As [`CodeObject::parse_with`] and [`Program::load`].
+    /// See [`CodeObject::parse_with`] and [`Program::load`].
     pub fn load_with(bytes: Arc<[u8]>, limits: &Limits) -> Result<LoadedProgram> {
         // SAFETY: `_bytes` owns them until the object and the program are dropped.
         let data = unsafe { borrow_bytes(&bytes) };
@@ -42,19 +42,19 @@ impl LoadedProgram {
         })
     }
 
-    /// Asks something of the program.
+    /// Calls `question` with the program.
     pub fn with<R>(&self, question: impl for<'p, 'd> FnOnce(&'p Program<'d>) -> R) -> R {
-        // SAFETY: nothing of it can be in the answer: its lifetimes are any.
+        // SAFETY: the answer cannot borrow from the program, because `question` accepts any lifetimes.
         question(unsafe { self.program() })
     }
 
-    /// Returns the program, for as long as the caller says.
+    /// Returns the program with a lifetime that the caller controls.
     ///
     /// # Safety
-    /// What is borrowed must not be used after this is dropped.
+    /// The reference must not be used after this program is dropped.
     #[must_use]
     pub unsafe fn program(&self) -> &'static Program<'static> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller keeps the contract of this function.
         unsafe { self.program.borrow() }
     }
 }

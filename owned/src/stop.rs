@@ -1,4 +1,4 @@
-//! A stop with its program, its wave and its arena.
+//! A stop that owns its program, its wave and its arena.
 
 use core::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::core::LoadedCore;
 use crate::pinned::Pinned;
 use crate::program::LoadedProgram;
 
-/// A wave that can be asked from any thread.
+/// A wave that any thread can query.
 pub type SharedWave = Arc<dyn Wave + Send + Sync>;
 
 /// The owner of a stop's program and wave.
@@ -28,20 +28,19 @@ enum Owner {
     },
 }
 
-/// A stop with what it borrows from: its frames are unwound once, whatever is asked. One thread at a time can ask it.
+/// A stop with the values that it borrows from. Its frames are unwound once. Only one thread at a time can query it.
 pub struct LoadedStop {
     stop: Stop<'static, 'static>,
     _arena: Pinned<Arena<'static>>,
     _owner: Owner,
 }
 
-// SAFETY: the counted references and cells of a stop and of its arena are reached from these alone, since the lifetimes of
-// what a question gets are any, so that nothing of it can be in an answer. All of them move to another thread together.
-// Programs, cores and waves can be shared.
+// SAFETY: the counted references and cells of a stop and its arena are reachable only from here, because `with` accepts any lifetimes and
+// no answer can borrow from them. They move to another thread together. Programs, cores and waves can be shared.
 unsafe impl Send for LoadedStop {}
 
 impl LoadedStop {
-    /// Stops a wave of a program.
+    /// Creates a stop of a wave of a program.
     #[must_use]
     pub fn of_program(
         program: &Arc<LoadedProgram>,
@@ -50,9 +49,9 @@ impl LoadedStop {
         options: StopOptions,
     ) -> LoadedStop {
         let (arena, wave) = (Pinned::new(Arena::new()), Pinned::new(wave));
-        // SAFETY: the arena is dropped after the stop, which is the only one to have it.
+        // SAFETY: the stop is the only user of the arena, and is dropped before it.
         let arena_ref = unsafe { arena.borrow() };
-        // SAFETY: as the arena.
+        // SAFETY: the stop is dropped before the wave.
         let wave_ref = unsafe { wave.borrow() };
         // SAFETY: the owner keeps the program until the stop is dropped.
         let inside = unsafe { program.program() };
@@ -66,18 +65,18 @@ impl LoadedStop {
         }
     }
 
-    /// Returns the stop of a wave of a core by its position; None if the wave is in no code object that was found.
+    /// Creates a stop of a core's wave by its position. Returns None if the wave is in no code object that was found.
     #[must_use]
     pub fn of_core(core: &Arc<LoadedCore>, position: usize) -> Option<LoadedStop> {
-        // SAFETY: the core is dropped after all that is borrowed from it here.
+        // SAFETY: the core is dropped after everything that borrows from it here.
         let (opened, programs) = unsafe { core.borrow() };
         let (arena, wave) = (
             Pinned::new(Arena::new()),
             Pinned::new(opened.wave(position)?),
         );
-        // SAFETY: the arena is dropped after the stop, which is the only one to have it.
+        // SAFETY: the stop is the only user of the arena, and is dropped before it.
         let arena_ref = unsafe { arena.borrow() };
-        // SAFETY: as the arena.
+        // SAFETY: the stop is dropped before the wave.
         let wave_ref = unsafe { wave.borrow() };
         Some(LoadedStop {
             stop: programs.stop(wave_ref, arena_ref)?,
@@ -89,9 +88,9 @@ impl LoadedStop {
         })
     }
 
-    /// Asks something of the stop.
+    /// Calls `question` with the stop.
     pub fn with<R>(&self, question: impl for<'s, 'p, 'a> FnOnce(&'s Stop<'p, 'a>) -> R) -> R {
-        // Nothing of it can be in the answer: its lifetimes are any.
+        // The answer cannot borrow from the stop, because `question` accepts any lifetimes.
         question(&self.stop)
     }
 }

@@ -1,4 +1,4 @@
-//! A symbolizer with its programs.
+//! A symbolizer that owns its programs.
 
 use core::fmt;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ enum Owner {
     Core { _core: Arc<LoadedCore> },
 }
 
-/// A symbolizer with what it borrows from. Several threads can ask it at once.
+/// A symbolizer with the programs that it borrows from. Several threads can query it at once.
 pub struct LoadedSymbolizer {
     symbolizer: Symbolizer<'static, 'static>,
     _owner: Owner,
 }
 
 impl LoadedSymbolizer {
-    /// Makes a symbolizer of programs, each at its load address. They are numbered from 0.
+    /// Returns a symbolizer of programs, each at its load address. They are numbered from 0.
     #[must_use]
     pub fn of_programs(programs: Vec<(Arc<LoadedProgram>, LoadAddress)>) -> LoadedSymbolizer {
         let inside = programs.iter().map(|(program, load_address)| {
@@ -37,7 +37,7 @@ impl LoadedSymbolizer {
         }
     }
 
-    /// Makes a symbolizer of the code objects of a core, numbered as there.
+    /// Returns a symbolizer of the code objects of a core, with the numbers that they have there.
     #[must_use]
     pub fn of_core(core: &Arc<LoadedCore>) -> LoadedSymbolizer {
         // SAFETY: the owner keeps the core until the symbolizer is dropped.
@@ -50,9 +50,9 @@ impl LoadedSymbolizer {
         }
     }
 
-    /// Asks something of the symbolizer.
+    /// Calls `question` with the symbolizer.
     pub fn with<R>(&self, question: impl for<'s, 'p, 'a> FnOnce(&'s Symbolizer<'p, 'a>) -> R) -> R {
-        // Nothing of it can be in the answer: its lifetimes are any.
+        // The answer cannot borrow from the symbolizer, because `question` accepts any lifetimes.
         question(&self.symbolizer)
     }
 }

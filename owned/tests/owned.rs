@@ -1,4 +1,4 @@
-//! What is owned says what the borrowed says, from any thread, wherever it is moved to.
+//! Owned values answer like borrowed ones, from any thread, and wherever they are moved.
 #![allow(
     clippy::unwrap_used,
     reason = "helpers of tests: a failure here is a failure of the test"
@@ -19,7 +19,7 @@ fn demo(name: &str) -> Vec<u8> {
     std::fs::read(format!("{folder}/{name}")).unwrap()
 }
 
-/// Asks four threads, each of which has a share of what is moved.
+/// Queries a value from four threads, each of which holds a reference to it.
 fn asked_by_four<T: Send + Sync + 'static, R: Send + 'static>(
     value: T,
     question: fn(&T) -> R,
@@ -36,7 +36,7 @@ fn asked_by_four<T: Send + Sync + 'static, R: Send + 'static>(
     answers.collect()
 }
 
-/// The function and the line of every fourth byte of code.
+/// Returns the function and the line of every fourth byte of code.
 fn places(program: &Program<'_>) -> Result<Vec<(Option<String>, Option<u64>)>> {
     let info = program.info();
     (0x1000..0x3000)
@@ -64,7 +64,7 @@ fn a_program_outlives_what_it_was_made_of() {
     }
 }
 
-/// The depth of the call stack of each wave.
+/// Returns the depth of each wave's call stack.
 fn stacks(core: &GpuCore<'_>, programs: &Programs<'_>) -> Vec<Option<usize>> {
     let depth = |index| {
         let wave = core.wave(index)?;
@@ -102,12 +102,12 @@ fn given_code_objects_take_the_place_of_lost_ones() {
     let given = open(demo("calls-O2.rocm.hsaco"));
     let whole = given.with(stacks);
     assert!(whole.contains(&Some(3)), "{whole:?}");
-    // In no program a wave has no stop.
+    // A wave outside of all programs has no stop.
     let lost = open(b"no code object".to_vec());
     assert!(lost.with(stacks).iter().all(Option::is_none));
 }
 
-/// The functions and lines of code that is loaded at an address.
+/// Returns the functions and lines of code that is loaded at an address.
 fn symbolized(
     symbolizer: &Symbolizer<'_, '_>,
     load_address: u64,
@@ -124,7 +124,7 @@ fn symbolized(
     })
 }
 
-/// A symbolizer outlives its programs, and is asked by several threads at once; that of a core has the load addresses of the core.
+/// A symbolizer outlives its programs, and several threads query it at once. A core's symbolizer has the load addresses of the core.
 #[test]
 fn a_symbolizer_outlives_what_it_was_made_of() {
     const LOADED: LoadAddress = LoadAddress(0x7f40_0000_0000);
@@ -147,7 +147,7 @@ fn a_symbolizer_outlives_what_it_was_made_of() {
     assert_eq!(owned.with(|it| symbolized(it, at.0)), expected);
 }
 
-/// An address that two code objects have is in none of them; their own addresses are.
+/// An address within two code objects is ambiguous. Addresses in one of them are found.
 #[test]
 fn an_address_in_two_code_objects_is_ambiguous() {
     let bytes = demo("calls-O2.rocm.hsaco");

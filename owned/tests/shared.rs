@@ -1,5 +1,5 @@
-//! Threads that share a program are told what one alone would be told. `.ci/full` runs this under the thread sanitizer, which sees
-//! accesses that nothing orders.
+//! Threads that share a program get the same answers as a single thread. `.ci/full` runs this under the thread sanitizer, which detects data
+//! races.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -17,7 +17,7 @@ use hetdwarf::report::{LanePcDocument, UnwindDocument, VarsDocument, VarsRequest
 use hetdwarf::verify::verify;
 use hetdwarf::wave::Snapshot;
 
-/// Asks everything that a program keeps answers of: stacks, lanes, variables, lines, and what the rules say.
+/// Queries everything that a program caches: stacks, lanes, variables, lines, and results of the checks.
 fn answers(program: &Program<'_>, wave: &Snapshot) -> Vec<String> {
     let arena = Arena::new();
     let options = StopOptions::loaded_at(wave.load_address);
@@ -57,7 +57,7 @@ fn threads_that_share_a_program_are_told_what_one_is_told() {
         let expected: Vec<_> = waves.iter().map(|wave| answers(&alone, wave)).collect();
         let findings = verify(&alone).findings;
         for _ in 0..TIMES {
-            // Nothing is known of it yet, so that threads find out the same at the same time.
+            // The caches are empty, so the threads compute the same answers at the same time.
             let shared = Program::load(&object).unwrap();
             let start = Barrier::new(THREADS);
             std::thread::scope(|scope| {
@@ -66,7 +66,7 @@ fn threads_that_share_a_program_are_told_what_one_is_told() {
                         (&shared, &start, &waves, &expected, &findings);
                     scope.spawn(move || {
                         start.wait();
-                        // Each begins with another one.
+                        // Each thread begins with a different wave.
                         for number in (0..waves.len()).map(|number| (number + thread) % waves.len())
                         {
                             assert!(answers(shared, &waves[number]) == expected[number]);

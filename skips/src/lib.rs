@@ -1,17 +1,17 @@
-//! Records the tests that were skipped, and why.
+//! Records skipped tests, with reasons.
 //!
-//! A test that lacks a tool calls [`skipped`]. The documentation test of [`print_summary`] is the last thing that `cargo test
-//! --workspace` runs, so that the list is at the end of its output. Test harnesses capture what tests print: both functions write past
-//! that, to standard error of the process that shows it.
+//! A test that lacks a tool calls [`skipped`]. The documentation test of [`print_summary`] runs last in `cargo test --workspace`, so the
+//! list is at the end of its output. Test harnesses capture the output of tests. So both functions write directly to standard error of the
+//! process that displays it.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Says that the running test is skipped, and records it. With `HETDWARF_REQUIRE_TOOLS=1` that is a failure.
+/// Reports and records that the running test is skipped. With `HETDWARF_REQUIRE_TOOLS=1` the test fails.
 ///
 /// # Panics
-/// If everything is required.
+/// If `HETDWARF_REQUIRE_TOOLS` is 1.
 pub fn skipped(why: &str) {
     let is_required = std::env::var_os("HETDWARF_REQUIRE_TOOLS").is_some_and(|value| value == "1");
     assert!(!is_required, "HETDWARF_REQUIRE_TOOLS: {why}");
@@ -19,7 +19,7 @@ pub fn skipped(why: &str) {
     let name = test.name().unwrap_or("a test");
     let line = format!("SKIPPED {name}: {why}\n");
     let _ = std::io::stderr().write_all(line.as_bytes());
-    // The parent of a test is cargo.
+    // Cargo is the parent process of a test.
     let cargo = parent(std::process::id());
     if let Some(path) = cargo.map(list) {
         let list = OpenOptions::new().create(true).append(true).open(path);
@@ -33,7 +33,7 @@ pub fn skipped(why: &str) {
 /// test_skips::print_summary();
 /// ```
 pub fn print_summary() {
-    // A documentation test is run by rustdoc, and rustdoc by cargo.
+    // Rustdoc is the parent of a documentation test, and cargo is the parent of rustdoc.
     let Some((rustdoc, cargo)) =
         parent(std::process::id()).and_then(|one| Some((one, parent(one)?)))
     else {
@@ -51,7 +51,7 @@ pub fn print_summary() {
     let _ = out.write_all(summary(&text).as_bytes());
 }
 
-/// Summarizes lines of [`skipped`].
+/// Groups the lines that [`skipped`] recorded by reason.
 fn summary(text: &str) -> String {
     let mut lines: Vec<(&str, &str)> = text
         .lines()
@@ -82,7 +82,7 @@ fn parent(process: u32) -> Option<u32> {
     line.trim().parse().ok()
 }
 
-/// Returns the list of one run of cargo.
+/// Returns the path of the list for one run of cargo.
 fn list(cargo: u32) -> PathBuf {
     std::env::temp_dir().join(format!("hetdwarf-skipped-{cargo}"))
 }

@@ -1,8 +1,8 @@
-//! Reads the lines that the runtime itself prints when something goes wrong, with or without the agent.
+//! Reads the runtime's own error messages, with or without the agent.
 //!
 //! Source: ROCR-Runtime `core/runtime/runtime.cpp` (`VMFaultHandler`, `HwExceptionHandler`); CLR `rocclr/device/rocm`; the agent's `README.md`.
 
-/// Something that the runtime said.
+/// A message of the runtime.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeEvent {
@@ -23,11 +23,11 @@ pub enum EventKind {
         /// The address of the page.
         address: u64,
     },
-    /// A GPU hangs, or has an exception of another kind.
+    /// A GPU hang, or another kind of exception.
     HardwareException,
-    /// A queue ends with an error.
+    /// A queue ended with an error.
     QueueError,
-    /// A kernel is dispatched.
+    /// A kernel dispatch.
     Dispatch {
         /// The address of the kernel's descriptor.
         kernel_object: u64,
@@ -38,11 +38,11 @@ pub enum EventKind {
     },
 }
 
-/// Every line with an event has one of these; lines of registers, which are the most, have none.
+/// Every line with an event has one of these bytes; register lines, the most frequent ones, have none.
 const MARKS: &[u8] = b"FHMg(=";
-/// The longest text that is kept, in bytes.
+/// The maximum length of a stored text, in bytes.
 const LONGEST: usize = 1024;
-/// The longest prefix of a launcher, in bytes.
+/// The maximum length of a launcher's prefix, in bytes.
 const LONGEST_PREFIX: usize = 80;
 
 impl RuntimeEvent {
@@ -106,7 +106,7 @@ fn number_after(line: &str, before: &str) -> Option<u64> {
     u64::from_str_radix(rest.get(..end)?, 16).ok()
 }
 
-/// Three numbers after a text, up to `]`.
+/// Returns three numbers after a text, up to `]`.
 fn sizes_after(line: &str, before: &str) -> Option<[u32; 3]> {
     let (_, rest) = line.split_once(before)?;
     let (numbers, _) = rest.split_once(']')?;

@@ -1,9 +1,9 @@
-//! What launchers and services put before each line: names, which tell programs apart, and times, which do not.
+//! Handles the prefixes that launchers and services add to each line: names, which distinguish programs, and times, which do not.
 
-/// How many words of a line can be before what a program has printed.
+/// The maximum number of words in a line before the program's output.
 const WORDS: usize = 8;
 
-/// Puts `@` in the place of each time among the first words of a line. Otherwise every line would have a prefix of its own.
+/// Replaces each time among the first words of a line with `@`. Otherwise every line would have a different prefix.
 pub(super) fn without_times(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
@@ -15,7 +15,7 @@ pub(super) fn without_times(line: &str) -> String {
         let end = words.find(char::is_whitespace).unwrap_or(words.len());
         let (word, after) = words.split_at_checked(end).unwrap_or((words, ""));
         let is_time = is_time(word);
-        // Times in brackets can be filled with spaces: `[   12.345678]`.
+        // Times in brackets can be padded with spaces: `[   12.345678]`.
         match out.strip_suffix('[') {
             Some(before) if is_time => out.truncate(before.len()),
             _ => out.push_str(space),
@@ -30,7 +30,7 @@ pub(super) fn without_times(line: &str) -> String {
     out
 }
 
-/// Returns true for `2026-05-14T15:31:09.001Z`, `2026-05-14`, `15:31:09,001`, `[  123.456789]` and the like.
+/// Returns true for times such as `2026-05-14T15:31:09.001Z`, `2026-05-14`, `15:31:09,001`, `[  123.456789]`.
 fn is_time(word: &str) -> bool {
     let word = word.trim_matches(['[', ']', '(', ')', ',', ';', '|']);
     let allowed = |c: char| c.is_ascii_digit() || ":-.,TZ+/".contains(c);

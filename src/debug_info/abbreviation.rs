@@ -1,7 +1,6 @@
-//! Abbreviation tables, each parsed once however many units share it.
+//! Parses each abbreviation table once, for all units that share it.
 //!
-//! gimli parses them; this decides when, and keeps the work in proportion to the section. Source:
-//! DWARF 5 §7.5.3.
+//! gimli does the parsing. This module decides when to parse, and keeps the work in proportion to the section. Source: DWARF 5 §7.5.3.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,14 +12,14 @@ use super::Bytes;
 use crate::error::Result;
 use crate::meter::Held;
 
-/// How many tables may run into the next one. No producer writes such tables, but nothing forbids
-/// them; without a bound, units that name every byte of the section would make parsing quadratic.
+/// The number of tables that may overlap the next one. No producer writes overlapping tables, but nothing forbids them. Without a bound, units that
+/// refer to every byte of the section would make parsing quadratic.
 const OVERLAPPING: u32 = 256;
 
-/// How many bytes are made of a byte of a table, at most: an abbreviation without attributes has five bytes.
+/// The maximum number of bytes of memory for each byte of a table. An abbreviation without attributes has five bytes.
 const MADE: u64 = 24;
 
-/// As many more are needed for a moment, while vectors grow; of abbreviations of four bytes more than of others.
+/// The additional bytes needed temporarily while vectors grow. Abbreviations of four bytes need the most.
 const FOR_A_MOMENT: u64 = 96;
 
 /// The tables that the units of a file refer to.
@@ -32,7 +31,7 @@ pub(super) struct AbbreviationTables {
 
 #[derive(Debug)]
 struct Table {
-    /// Where the next table that a unit refers to starts, or the section ends.
+    /// The start of the next table that a unit refers to, or the end of the section.
     end: usize,
     parsed: OnceLock<Result<gimli::Result<Arc<Abbreviations>>>>,
 }

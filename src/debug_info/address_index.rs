@@ -1,8 +1,7 @@
-//! Which unit covers an address.
+//! Finds the unit that covers an address.
 //!
-//! `.debug_aranges` is taken as a short cut and never as the truth: what it does not list is looked up
-//! in the first entries of the units. It leaves finding the function to `function`. Sources: DWARF 5
-//! §6.1.2, §3.1.1.
+//! `.debug_aranges` is a shortcut only: an address that it does not list is looked up in the first entries of the units. Finding the function is left
+//! to `function`. Sources: DWARF 5 §6.1.2, §3.1.1.
 
 use gimli::SectionId;
 
@@ -12,16 +11,16 @@ use super::range_map::RangeMap;
 use super::unit::{UnitEntry, UnitKind};
 use crate::error::{Error, Result};
 
-/// Addresses that a unit covers, as they are kept.
+/// The addresses that a unit covers, in their stored form.
 type Covered = (core::ops::Range<u64>, UnitId);
 
 /// Units by address.
 #[derive(Debug)]
 pub(super) struct AddressIndex {
     map: RangeMap<UnitId>,
-    /// Units whose first entry does not say what they cover; their functions have to be asked.
+    /// The units whose first entry has no addresses. Their functions must be read instead.
     silent: Vec<UnitId>,
-    /// Why a unit could not be read.
+    /// The reason why a unit could not be read.
     broken: Option<Error>,
 }
 

@@ -1,10 +1,10 @@
-//! The sets of `.debug_aranges`, as they are encoded: which addresses a unit says it covers.
+//! Decodes the sets of `.debug_aranges`: the addresses that each unit claims to cover.
 //!
-//! Finding a unit by them is left to `address_index`, which takes what it can read; this reads field by field, for
-//! those who show or check the section.
+//! Looking up an address in them is left to `address_index`, which ignores what it cannot read. This module decodes every field, for code that prints
+//! or checks the section.
 //!
-//! Not by gimli 0.34: it refuses headers of versions other than 2 and 3 and with segment selectors, of which something is to be
-//! said here, and does not tell where a tuple is, whether one ended the set, and what follows it. Source: DWARF 5 §6.1.2, §7.21.
+//! gimli 0.34 is not used: it rejects headers with segment selectors or versions other than 2 and 3, which must be reported here. Nor does it give
+//! the offset of a tuple, the tuple that ended the set, or the bytes after it. Source: DWARF 5 §6.1.2, §7.21.
 
 use super::unit_length::UnitLength;
 use crate::error::{Error, Result};
@@ -13,51 +13,49 @@ use crate::expr::Cursor;
 /// The section.
 pub(crate) const SECTION: &str = ".debug_aranges";
 
-/// A set: a header, and tuples after it.
+/// A set: a header, followed by tuples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AddressRangeSet<'a> {
-    /// Where it starts in the section.
+    /// The offset of the set in the section.
     pub(crate) offset: u64,
-    /// What the header gives as length: the bytes after that field.
+    /// The length in the header: the number of bytes after the length field.
     #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "only shown"))]
     pub(crate) length: u64,
     /// 4 or 8: the size of offsets in bytes.
     pub(crate) offset_size: u8,
     pub(crate) version: u16,
-    /// Where the unit starts in `.debug_info`.
+    /// The offset of the unit in `.debug_info`.
     pub(crate) unit: u64,
     pub(crate) address_size: u8,
     pub(crate) segment_size: u8,
-    /// The bytes from the first tuple to the end of the set, and where they start in the section.
+    /// The bytes from the first tuple to the end of the set, and their offset in the section.
     tuples: &'a [u8],
     tuples_at: u64,
     /// The offset of the next set.
     pub(crate) end: u64,
 }
 
-/// A tuple: two zeros end a set.
+/// A tuple. A tuple of two zeros ends a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tuple {
-    /// Where it is in the section.
+    /// The offset of the tuple in the section.
     pub(crate) offset: u64,
     pub(crate) address: u64,
     pub(crate) length: u64,
 }
 
 impl Tuple {
-    /// Returns true if it ends the set.
+    /// Returns true if this tuple ends the set.
     pub(crate) fn is_end(&self) -> bool {
         self.address == 0 && self.length == 0
     }
 }
 
 impl<'a> AddressRangeSet<'a> {
-    /// Reads the header of the set at `offset` of the section. Versions and sizes that make no sense are for the
-    /// caller to see.
+    /// Reads the header of the set at `offset` of the section. The caller checks versions and sizes.
     ///
     /// # Errors
-    /// If the header is not in the section, or its length goes past the end: nobody knows then where the next set
-    /// is.
+    /// If the header is not in the section, or its length exceeds the section. The offset of the next set is unknown then.
     pub(crate) fn read(section: &'a [u8], offset: u64) -> Result<AddressRangeSet<'a>> {
         let place = |error: Error| error.within(SECTION, offset);
         let header = UnitLength::read(section, offset, "address range set").map_err(place)?;
@@ -74,7 +72,7 @@ impl<'a> AddressRangeSet<'a> {
         let unit = cursor.sized(offset_size).map_err(place)?;
         let address_size = cursor.u8().map_err(place)?;
         let segment_size = cursor.u8().map_err(place)?;
-        // Tuples are aligned to their size, counted from the start of the set.
+        // Tuples are aligned to their size, relative to the start of the set.
         let tuple = usize::from(address_size).saturating_mul(2).max(1);
         let header = start.saturating_add(cursor.position());
         let first = header.next_multiple_of(tuple).saturating_sub(start);
@@ -94,12 +92,12 @@ impl<'a> AddressRangeSet<'a> {
         })
     }
 
-    /// Returns true if its tuples can be read: a pair of numbers of this size without segment selectors.
+    /// Returns true if its tuples can be read: pairs of numbers of a supported size, without segment selectors.
     pub(crate) fn has_tuples(&self) -> bool {
         matches!(self.address_size, 2 | 4 | 8) && self.segment_size == 0
     }
 
-    /// Returns the tuples up to and with the one that ends the set, or as many as there are bytes for.
+    /// Returns the tuples up to and including the terminating one, or as many as the bytes allow.
     pub(crate) fn tuples(&self) -> impl Iterator<Item = Tuple> + use<'a> {
         let size = if self.has_tuples() {
             self.address_size
@@ -128,7 +126,7 @@ impl<'a> AddressRangeSet<'a> {
         })
     }
 
-    /// Returns how many bytes are after the tuple that ends the set. `None` if there is none.
+    /// Returns the number of bytes after the tuple that ends the set, or `None` if no tuple ends it.
     pub(crate) fn bytes_after_end(&self) -> Option<u64> {
         let end = self.tuples().find(Tuple::is_end)?;
         let size = u64::from(self.address_size).saturating_mul(2);

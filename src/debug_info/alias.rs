@@ -1,12 +1,12 @@
-//! Types that are other types under a name or with a qualifier.
+//! Recognizes types that only name or qualify another type.
 
 use gimli::DwTag;
 use gimli::constants::*;
 
-/// How many entries may lie between a type and the one that has the size: typedefs, qualifiers, arrays.
+/// The maximum number of entries between a type and the type with its size: typedefs, qualifiers, arrays.
 pub(super) const HOPS: usize = 64;
 
-/// Returns true if a type is another one under a name or with a qualifier.
+/// Returns true if a type only names or qualifies another type.
 pub(super) fn is_alias(tag: DwTag) -> bool {
     [
         DW_TAG_typedef,

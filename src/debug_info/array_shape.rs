@@ -1,4 +1,4 @@
-//! The dimensions of arrays, in the order of memory: how many elements each has, and how far apart they are.
+//! Reads the dimensions of arrays, in memory order: the number of elements in each, and their distance.
 //!
 //! Sources: DWARF 5 §5.5, §5.13, §2.19 (strides).
 
@@ -12,10 +12,10 @@ use crate::error::{ErrorKind, Result};
 use crate::limits::too_many;
 use crate::meter::Meter;
 
-/// How many dimensions an array may have.
+/// The maximum number of dimensions of an array.
 const DIMENSIONS: usize = 64;
 
-/// Languages whose arrays are in column-major order unless they say otherwise.
+/// The languages whose arrays are in column-major order by default.
 const COLUMN_MAJOR: [DwLang; 6] = [
     DW_LANG_Fortran77,
     DW_LANG_Fortran90,
@@ -25,8 +25,8 @@ const COLUMN_MAJOR: [DwLang; 6] = [
     DW_LANG_Fortran18,
 ];
 
-/// Languages whose arrays can start at any index. In all others a lower bound that is not the default contradicts the language: of some
-/// versions of Zig it is a number that nothing has to do with the array.
+/// The languages whose arrays can start at any index. In all other languages, a lower bound other than the default is wrong: some versions of Zig
+/// write a number unrelated to the array.
 const ANY_LOWER_BOUND: [DwLang; 16] = [
     DW_LANG_Ada83,
     DW_LANG_Ada95,
@@ -46,7 +46,7 @@ const ANY_LOWER_BOUND: [DwLang; 16] = [
     DW_LANG_Pascal83,
 ];
 
-/// Returns the last index that an upper bound says. GCC writes −1 in eight bytes without a sign for an array without elements.
+/// Returns the last index according to an upper bound. For an array without elements, GCC writes −1 as an unsigned number of eight bytes.
 pub(crate) fn last_index(upper: i128) -> i128 {
     match upper == i128::from(u64::MAX) {
         true => -1,
@@ -54,16 +54,16 @@ pub(crate) fn last_index(upper: i128) -> i128 {
     }
 }
 
-/// Finds the number that an attribute of an entry says.
+/// A function that finds the number that is the value of an attribute.
 type NumberOf<'n, 'a> = &'n mut dyn FnMut(&Die<'a>, DwAt) -> Result<Option<i128>>;
 
-/// A dimension, and how far apart its elements are.
+/// A dimension, and the distance of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) dimension: Dimension,
-    /// In bits, if the dimension says so itself.
+    /// The stride in bits, if the dimension has its own.
     pub(super) stride: Option<u64>,
-    /// The lower bound that is said, if it contradicts the language.
+    /// The lower bound in the entry, if it contradicts the language.
     pub(super) wrong_lower_bound: Option<i64>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Extent {
 pub(super) struct ArrayShape {
     /// The slowest-varying dimension first.
     pub(super) extents: Vec<Extent>,
-    /// Size of an entry in bits, if the array says so.
+    /// The size of an entry in bits, if the array gives it.
     pub(super) stride: Option<u64>,
 }
 
@@ -81,13 +81,13 @@ impl ArrayShape {
         self.extents.iter().map(|extent| extent.dimension).collect()
     }
 
-    /// Returns true if a dimension has a stride, so that no one stride is that of all elements.
+    /// Returns true if a dimension has its own stride. The elements have no common stride then.
     pub(super) fn has_strided_dimension(&self) -> bool {
         self.extents.iter().any(|extent| extent.stride.is_some())
     }
 
-    /// Returns the size of the whole from that of an element, in bits: from the start of the first element to the end of
-    /// the last. Nothing if a dimension is not known or the whole is too large.
+    /// Computes the size of the whole array from the size of an element, in bits: from the start of the first element to the end of the last. Returns
+    /// `None` if a dimension is unknown or the size overflows.
     pub(super) fn size_in_bits(&self, element: u64) -> Option<u64> {
         let mut bits = element;
         let mut array_stride = self.stride;
@@ -99,7 +99,7 @@ impl ArrayShape {
 }
 
 impl Extent {
-    /// Returns the same for one dimension, whose elements are `otherwise` apart if it does not say so.
+    /// Computes the size of one dimension. Its elements are `otherwise` apart unless it has its own stride.
     pub(super) fn size_in_bits(&self, element: u64, otherwise: Option<u64>) -> Option<u64> {
         let count = self.dimension.count?;
         match self.stride.or(otherwise) {
@@ -113,7 +113,7 @@ impl Extent {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Returns the shape of an array, as far as it is constant. Source: DWARF 5 §5.5, §5.13.
+    /// Returns the constant parts of an array's shape. Source: DWARF 5 §5.5, §5.13.
     ///
     /// # Errors
     /// If an entry is malformed; [`ErrorKind::Unsupported`] if a stride is not a constant.
@@ -121,7 +121,7 @@ impl<'a> DebugInfo<'a> {
         self.array_shape_by(die, meter, &mut |die, name| Ok(self.number(die, name)))
     }
 
-    /// Returns the same with bounds that `number` finds.
+    /// Returns the shape of an array with the bounds that `number` finds.
     pub(super) fn array_shape_by(
         &self,
         die: &Die<'a>,
@@ -133,7 +133,7 @@ impl<'a> DebugInfo<'a> {
         while let Some(child) = children.next(meter)? {
             let tag = child.tag();
             if tag == DW_TAG_generic_subrange {
-                // Its bounds count for every dimension, and `DW_AT_rank` says how many there are.
+                // Its bounds apply to every dimension, and `DW_AT_rank` is the number of dimensions.
                 return Err(ErrorKind::Unsupported("DW_TAG_generic_subrange").into());
             }
             let mut wrong_lower_bound = None;
@@ -188,7 +188,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// Returns true if the first index varies fastest. Source: DWARF 5 §5.5: the default is that of the language.
+    /// Returns true if the first index varies fastest. Source: DWARF 5 §5.5: the language determines the default.
     fn is_column_major(&self, die: &Die<'a>) -> bool {
         match die.unsigned(DW_AT_ordering) {
             Some(order) => order == u64::from(DW_ORD_col_major.0),
@@ -207,7 +207,7 @@ impl<'a> DebugInfo<'a> {
         if is_unbounded(die)
             && let Some(index) = self.index_type(die)
         {
-            // `array (Color) of T`: the bounds are those of the index type.
+            // `array (Color) of T`: the index type determines the bounds.
             return if index.tag() == DW_TAG_enumeration_type {
                 self.enumerators(&index, meter)
             } else {
@@ -217,7 +217,7 @@ impl<'a> DebugInfo<'a> {
         self.bounds(die, number)
     }
 
-    /// Returns the type that an index has: an enumeration, or a subrange that says its bounds.
+    /// Returns the type of an index: an enumeration, or a subrange with bounds.
     fn index_type(&self, die: &Die<'a>) -> Option<Die<'a>> {
         let mut next = self.direct_type(die)?;
         for _ in 0..HOPS {
@@ -262,7 +262,7 @@ impl<'a> DebugInfo<'a> {
             .unwrap_or(0)
     }
 
-    /// Returns the first index of an array that is said to be `said`: the language's, if it has no other.
+    /// Returns the first index of an array whose lower bound is `said`. The language's default takes precedence if the language has no other.
     fn possible_lower_bound(&self, die: &Die<'a>, said: i64) -> i64 {
         match self.language(die) {
             Some(language) if !ANY_LOWER_BOUND.contains(&language) => {
@@ -295,7 +295,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// Returns true if a subrange says nothing of how many elements there are.
+/// Returns true if a subrange has no attribute for the number of elements.
 fn is_unbounded(die: &Die<'_>) -> bool {
     die.attribute(DW_AT_count).is_none() && die.attribute(DW_AT_upper_bound).is_none()
 }

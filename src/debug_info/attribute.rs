@@ -1,10 +1,8 @@
-//! The attributes of HET, told apart from others that have the same codes, and the names of attributes
-//! and tags that gimli does not know.
+//! Distinguishes the attributes of HET from others with the same codes, and names the attributes and tags that gimli does not know.
 //!
-//! LLVM assigned codes to some of the extensions that differ from those of HET, and HET's codes to other
-//! attributes. Both are read; an attribute is what its code, its tag and the class of its form make it.
-//! What an attribute's value means is left to the modules that ask for it.
-//! Sources: HET A.7.5.4 and its appendix "Attributes by Tag Value"; the codes that LLVM assigned.
+//! LLVM assigned codes to some of the extensions that differ from those in HET, and uses HET's codes for other attributes. Both are read: the code,
+//! the tag and the class of the form together identify an attribute. Interpreting the value is left to the callers. Sources: HET A.7.5.4 and its
+//! appendix "Attributes by Tag Value"; the codes that LLVM assigned.
 
 use std::borrow::Cow;
 
@@ -29,7 +27,7 @@ pub enum Class {
     Other,
 }
 
-/// One row: an attribute, its codes, and where it may stand.
+/// One row: an attribute, its codes, and the tags on which it may occur.
 macro_rules! extensions {
     ($($variant:ident, $name:literal, $llvm:expr, $het:expr, $classes:expr, $tags:expr, $what:literal;)*) => {
         /// An attribute of HET.
@@ -59,7 +57,7 @@ pub struct ExtensionRow {
     pub het: Option<DwAt>,
     /// The classes its forms may have.
     pub classes: &'static [Class],
-    /// The tags it may stand on.
+    /// The tags on which it may occur.
     pub tags: &'static [DwTag],
 }
 
@@ -93,7 +91,7 @@ const UNITS: [DwTag; 4] = [
 
 #[rustfmt::skip]
 extensions! {
-//  attribute     name                         LLVM                HET                 classes                       tags                  what it is
+// attribute     name                         LLVM                HET                 classes                       tags                  meaning
     MemorySpace,  "DW_AT_LLVM_memory_space",   Some(DwAt(0x3e0f)), None,               [Constant],                   POINTERS_AND_OBJECTS, "the memory space of the source language";
     AddressSpace, "DW_AT_LLVM_address_space",  Some(DwAt(0x3e10)), None,               [Constant],                   POINTERS,             "the address space a pointer points into";
     Lanes,        "DW_AT_LLVM_lanes",          Some(DwAt(0x3e11)), Some(DwAt(0x3e0a)), [Constant],                   SUBPROGRAMS,          "how many lanes a wavefront has";
@@ -104,8 +102,8 @@ extensions! {
     Iterations,   "DW_AT_LLVM_iterations",     None,               Some(DwAt(0x3e0a)), [Constant, Exprloc, Loclist], SUBPROGRAMS,          "how many iterations of a loop run at once";
 }
 
-/// Names that gimli does not have, or that LLVM has changed, for attributes whose code means nothing else. Where HET uses the
-/// code too, [`EXTENSIONS`] comes first.
+/// Names of attributes with an unambiguous code that gimli does not have or that LLVM has changed. Where HET uses the code too, [`EXTENSIONS`] takes
+/// precedence.
 #[rustfmt::skip]
 const OTHER_NAMES: &[(DwAt, &str)] = &[
     (LANGUAGE_NAME, "DW_AT_language_name"),
@@ -141,7 +139,7 @@ const OTHER_TAGS: &[(DwTag, &str)] = &[
 ];
 
 impl ExtensionRow {
-    /// Returns true if an attribute with this code, on this tag and of this class is the row's.
+    /// Returns true if an attribute with this code, tag and class matches the row.
     fn is(&self, tag: DwTag, code: DwAt, class: Class) -> bool {
         (self.llvm == Some(code) || self.het == Some(code))
             && self.classes.contains(&class)
@@ -149,14 +147,14 @@ impl ExtensionRow {
     }
 }
 
-/// Which attribute of HET an attribute is, if it is one.
+/// Returns the HET attribute that an attribute stands for, or `None` if it is another one.
 ///
-/// Of two that share a code and fit both, `DW_AT_LLVM_lanes` and a constant `DW_AT_LLVM_iterations`
-/// (both 0x3e0a in HET A.7.5.4), it is the first: nearly every function has lanes.
+/// `DW_AT_LLVM_lanes` and a constant `DW_AT_LLVM_iterations` share a code (0x3e0a in HET A.7.5.4) and both fit. The first is returned, since nearly
+/// every function has lanes.
 #[must_use]
 #[inline]
 pub fn extension(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Option<Extension> {
-    // Most attributes end here: those of the standard.
+    // Most attributes are standard ones, and return here.
     if attribute.name().0 < DW_AT_lo_user.0 {
         return None;
     }
@@ -173,8 +171,7 @@ fn vendors_extension(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Opt
         .map(|row| row.extension)
 }
 
-/// Returns the class of a value. Before DWARF 4 expressions had block forms (DWARF 3 §7.5.4); no extension is of
-/// class block, so that there is no doubt.
+/// Returns the class of a value. Before DWARF 4 expressions had block forms (DWARF 3 §7.5.4). No extension has class block, so this is unambiguous.
 fn class(value: &AttributeValue<Bytes<'_>>) -> Class {
     use AttributeValue as V;
     #[expect(
@@ -200,8 +197,7 @@ fn class(value: &AttributeValue<Bytes<'_>>) -> Class {
     }
 }
 
-/// The name of an attribute as it stands on `tag`: `DW_AT_unknown_` and its code in hexadecimal if it
-/// has none.
+/// Returns the name of an attribute on `tag`. Without a name, this is `DW_AT_unknown_` and the code in hexadecimal.
 #[must_use]
 pub fn attribute_name(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Cow<'static, str> {
     let code = attribute.name();
@@ -214,21 +210,21 @@ pub fn attribute_name(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Co
     }
 }
 
-/// The name of an attribute that is none of the extensions'.
+/// Returns the name of an attribute outside the extensions.
 fn plain_name(code: DwAt) -> Option<&'static str> {
     let other = OTHER_NAMES.iter().find(|(other, _)| *other == code);
     let name = other.map(|(_, name)| *name).or(code.static_string());
     name.filter(|name| !is_bound(name))
 }
 
-/// Returns true if a name is that of the first or last code for vendors, which are no names of anything.
+/// Returns true if a name denotes the first or last vendor code. These name no attribute or tag.
 fn is_bound(name: &str) -> bool {
-    // Those of DWARF 1 are names no more.
+    // The names from DWARF 1 are obsolete.
     let is_old = matches!(name, "DW_AT_fund_type" | "DW_AT_subscr_data");
     is_old || name.ends_with("_lo_user") || name.ends_with("_hi_user")
 }
 
-/// The name of an attribute that stands nowhere, as in an abbreviation: what its code means on most tags.
+/// Returns the name of an attribute without a tag, as in an abbreviation: the meaning of its code on most tags.
 #[must_use]
 pub fn attribute_code_name(code: DwAt) -> Cow<'static, str> {
     let extension = EXTENSIONS.iter().find(|row| row.llvm == Some(code));
@@ -239,7 +235,7 @@ pub fn attribute_code_name(code: DwAt) -> Cow<'static, str> {
     }
 }
 
-/// Returns true if a text is the name of a tag, as [`tag_name`] spells it.
+/// Returns true if a text is the name of a tag, as spelled by [`tag_name`].
 #[must_use]
 pub fn is_tag_name(text: &str) -> bool {
     text.starts_with("DW_TAG_")
@@ -248,7 +244,7 @@ pub fn is_tag_name(text: &str) -> bool {
             .any(|tag| tag_name(tag) == text && !text.starts_with("DW_TAG_unknown_"))
 }
 
-/// The name of a tag: `DW_TAG_unknown_` and its code in hexadecimal if it has none.
+/// Returns the name of a tag. Without a name, this is `DW_TAG_unknown_` and the code in hexadecimal.
 #[must_use]
 pub fn tag_name(tag: DwTag) -> Cow<'static, str> {
     let other = OTHER_TAGS.iter().find(|(other, _)| *other == tag);
@@ -260,7 +256,7 @@ pub fn tag_name(tag: DwTag) -> Cow<'static, str> {
 }
 
 impl Extension {
-    /// The attribute's name.
+    /// Returns the attribute's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         EXTENSIONS
@@ -275,7 +271,7 @@ impl Extension {
     }
 }
 
-/// Returns true if a tag is that of a structure, class, interface or union.
+/// Returns true if a tag denotes a structure, class, interface or union.
 pub(super) fn is_record(tag: DwTag) -> bool {
     [
         DW_TAG_structure_type,

@@ -1,4 +1,4 @@
-//! What has been read of a unit and is kept, since it is asked again.
+//! Keeps the data that was read for a unit, because it is needed again.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,31 +10,30 @@ use super::line::LineTable;
 use super::unit_index::UnitIndex;
 use crate::error::{Error, Result};
 
-/// Paths of files that were asked for, by their numbers.
+/// The paths of requested files, by file number.
 type Paths = Box<[OnceLock<Option<Arc<str>>>]>;
 
-/// What has been read of a unit, each when it was asked for first.
+/// The data read for a unit, each item at its first use.
 #[derive(Debug, Default)]
 pub(super) struct UnitCache<'a> {
     pub(super) index: OnceLock<Result<UnitIndex<'a>>>,
     pub(super) constants: OnceLock<Result<Constants>>,
     pub(super) convention: OnceLock<Result<UnitConvention>>,
-    /// The table of its lines, which several units can share.
+    /// The line table of the unit, which several units can share.
     pub(super) lines: OnceLock<Result<Option<Arc<LineTable<'a>>>>>,
-    /// Paths of the files of that table, by their numbers.
+    /// The paths of the files in that table, by file number.
     pub(super) paths: OnceLock<Paths>,
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Returns how many units have been walked over from end to end, to find functions or names in them: what is kept
-    /// of each grows with its entries.
+    /// Returns the number of units read from end to end to find functions or names. The memory held for each grows with its entries.
     #[must_use]
     pub fn units_indexed(&self) -> usize {
         let caches = self.caches.iter().filter_map(OnceLock::get);
         caches.filter(|cache| cache.index.get().is_some()).count()
     }
 
-    /// What has been read of a unit.
+    /// Returns the data read for a unit.
     pub(super) fn cache(&self, id: UnitId) -> Result<&UnitCache<'a>> {
         usize::try_from(id.0)
             .ok()

@@ -1,6 +1,6 @@
-//! Call sites: what a caller put where on a call.
+//! Reads call sites: the values that a caller passed, and their registers.
 //!
-//! Evaluating it is left to `eval`. Sources: DWARF 5 §3.4; the spellings of gcc before DWARF 5.
+//! Evaluating the values is left to `eval`. Sources: DWARF 5 §3.4; the spellings of gcc before DWARF 5.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ use crate::eval::{
 use crate::meter::Held;
 use crate::sync::lock;
 
-/// A name in DWARF 5, and gcc's from before.
+/// A name in DWARF 5, and gcc's earlier name for it.
 const SITES: [DwTag; 2] = [DW_TAG_call_site, DW_TAG_GNU_call_site];
 const PARAMETERS: [DwTag; 2] = [DW_TAG_call_site_parameter, DW_TAG_GNU_call_site_parameter];
 const VALUES: [DwAt; 2] = [DW_AT_call_value, DW_AT_GNU_call_site_value];
@@ -33,35 +33,34 @@ const RETURNS: [DwAt; 2] = [DW_AT_call_return_pc, DW_AT_low_pc];
 /// The longest instruction of AMDGPU, in bytes.
 const LONGEST_INSTRUCTION: u64 = 20;
 
-/// The call sites of the functions that were asked for.
+/// The call sites of the functions read so far.
 #[derive(Debug, Default)]
 pub(super) struct KnownCallSites<'a> {
     by_function: Mutex<HashMap<DieId, Result<Arc<CallSites<'a>>>>>,
 }
 
-/// The call sites of a function that return. Of several at one address the first holds.
+/// The call sites of a function that return. If several share an address, the first is kept.
 #[derive(Debug)]
 struct CallSites<'a> {
     /// The function.
     subprogram: Subprogram<'a>,
-    /// By the address that they return to.
+    /// The sites by return address.
     returning: BTreeMap<u64, DieId>,
-    /// By the address of the call instruction, of those that do not say where they return to.
+    /// The sites without a return address, by the address of the call instruction.
     calling: BTreeMap<u64, DieId>,
-    /// What registers have on entry to what a site calls.
+    /// The values of registers on entry to the callee of a site.
     values: HashMap<(DieId, Register), ExpressionBytes<'a>>,
-    /// Why parameters of a site could not be read; those before it are in `values`.
+    /// The reason why some parameters of a site could not be read. The parameters before these are in `values`.
     unread: HashMap<DieId, Error>,
-    /// Why the entries of the function could not be read to their end.
+    /// The reason why the entries of the function could not be read to the end.
     error: Option<Error>,
-    /// For each site and function that was asked for, true if the site calls another function.
+    /// True for each requested pair of site and function if the site calls another function.
     other_callees: Mutex<HashMap<(DieId, DieId), Result<bool>>>,
     held: Held,
 }
 
 impl CallSites<'_> {
-    /// Returns the site whose call instruction contains an address: the one that returns right after it, or the nearest that says
-    /// where it begins.
+    /// Returns the site whose call instruction contains an address: the site that returns right after it, or the nearest one with a call address.
     fn at(&self, address: u64) -> Option<DieId> {
         let returning = address
             .checked_add(1)
@@ -75,7 +74,7 @@ impl CallSites<'_> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// What the call site of a call says of `register` on entry to the function that it calls.
+    /// Returns the value that a call site gives for `register` on entry to the callee.
     pub(super) fn call_site_value(
         &self,
         register: Register,
@@ -100,12 +99,12 @@ impl<'a> DebugInfo<'a> {
                 subprogram: sites.subprogram,
             }),
             (None, Some(error)) => Err(error.clone()),
-            // The parameter may be in what could not be read.
+            // The parameter may be in the part that could not be read.
             (None, None) => sites.error.clone().map_or(Ok(CallSite::Unknown), Err),
         }
     }
 
-    /// The call sites of the function at `function`, which contains `address`, read once.
+    /// Returns the call sites of the function at `function`, which contains `address`. They are read once.
     fn call_sites_of(&self, function: DieId, address: u64) -> Result<Arc<CallSites<'a>>> {
         let known = || lock(&self.call_sites.by_function);
         if let Some(sites) = known().get(&function) {
@@ -143,7 +142,7 @@ impl<'a> DebugInfo<'a> {
     fn read_call_sites(&self, function: DieId, sites: &mut CallSites<'a>) -> Result<()> {
         sites.held.hold_all::<CallSites<'a>>(1)?;
         let mut walk = self.walk(function)?;
-        // The site that the last entries were in, and its depth.
+        // The site that contains the last entries, and its depth.
         let mut within: Option<(DieId, isize)> = None;
         while let Some(entry) = walk.next_entry()? {
             self.meter().work(1)?;
@@ -173,7 +172,7 @@ impl<'a> DebugInfo<'a> {
         Ok(())
     }
 
-    /// Puts a call site where it is found by its address; whether it is found there.
+    /// Stores a call site by its address. Returns false for a tail call, and for a site without an address.
     fn keep_site(&self, die: &Die<'a>, sites: &mut CallSites<'a>) -> bool {
         if is_tail_call(die) {
             return false;
@@ -189,8 +188,8 @@ impl<'a> DebugInfo<'a> {
         found.entry(address).or_insert(id) == &id
     }
 
-    /// Returns the register that a parameter of a call site is passed in, and its value. `None` if it is not in a register, or has
-    /// no value.
+    /// Returns the register in which a call site passes a parameter, and its value. Returns `None` if the parameter is not in a register, or has no
+    /// value.
     fn parameter(&self, die: &Die<'a>) -> Result<Option<(Register, ExpressionBytes<'a>)>> {
         let place = self.expression_of(die, DW_AT_location)?;
         let Some(register) = place.and_then(|place| single_register(&place)) else {
@@ -204,7 +203,7 @@ impl<'a> DebugInfo<'a> {
         Ok(None)
     }
 
-    /// Returns true if a call site names a function that is not `callee`, found out once.
+    /// Returns true if a call site names a function other than `callee`. The result is kept.
     fn calls_another(&self, sites: &CallSites<'a>, site: DieId, callee: DieId) -> Result<bool> {
         let known = || lock(&sites.other_callees);
         if let Some(answer) = known().get(&(site, callee)) {
@@ -234,7 +233,7 @@ impl<'a> DebugInfo<'a> {
         {
             return Ok(false);
         }
-        // A declaration and a definition may have nothing in common but the name for the linker.
+        // A declaration and a definition may share nothing but the linkage name.
         let read = |name: Option<Cow<'a, str>>| {
             self.meter()
                 .charge_bytes(name.as_deref().unwrap_or_default().len())?;
@@ -269,7 +268,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// What was too much now may not be too much another time, and is not kept.
+/// Errors from limits are not kept, since another query may stay within the limit.
 fn is_limit<T>(result: &Result<T>) -> bool {
     result.as_ref().is_err_and(Error::is_limit)
 }
@@ -282,7 +281,7 @@ fn is_tail_call(site: &Die<'_>) -> bool {
 mod tests {
     use crate::debug_info::tests::{load, sections};
 
-    /// Every entry of a function is looked at for call sites, and paid for.
+    /// Every entry of a function is searched for call sites, and charged.
     #[test]
     fn the_entries_of_a_function_are_paid_for() {
         let sections = sections("inlined-gfx942-O2.hsaco");
@@ -298,7 +297,7 @@ mod tests {
                 while walk.next_entry().unwrap().is_some() {
                     entries += 1;
                 }
-                // What finds the function is kept.
+                // The index that finds the function is kept.
                 info.find_function(range.start).unwrap();
                 let before = info.meter().steps();
                 info.all_call_sites(function.die, range.start).unwrap();

@@ -1,6 +1,6 @@
-//! Questions about a whole file, without a stop: its rows, functions, global variables and types.
+//! Lists the contents of a whole file without a stop: its rows, functions, global variables and types.
 //!
-//! What an address means is left to `source_line` and `function`. Sources: DWARF 5 §3.3, §4.1, §5 and §6.2.
+//! Resolving an address is left to `source_line` and `function`. Sources: DWARF 5 §3.3, §4.1, §5 and §6.2.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,10 +45,10 @@ pub struct LineRow {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Returns all rows of all line tables in the order of the units; of tables that units share once.
+    /// Returns all rows of all line tables in the order of the units. A table shared by several units is listed once.
     ///
     /// # Errors
-    /// If a table cannot be read, or a limit is reached. Of a table that breaks off there are the rows before.
+    /// If a table cannot be read, or a limit is reached. If a line program ends early, the rows before the error are included.
     pub fn line_rows(&self) -> Result<Vec<LineRow>> {
         let mut rows = Vec::new();
         self.each_line_row(&mut |unit, row| {
@@ -86,17 +86,17 @@ impl<'a> DebugInfo<'a> {
 
     /// Returns the addresses at which code of a line begins, in ascending order: where a debugger sets breakpoints.
     ///
-    /// An address begins a line if its row is a recommended place for a breakpoint, and the row before it is of another line.
+    /// A row begins a line if it is a recommended breakpoint location (`is_stmt`), and the row before it belongs to another line.
     ///
     /// * `file`: a path as the line table has it, or the last components of one: `k.cl` for `./src/k.cl`.
     ///
     /// # Errors
-    /// As [`line_rows`](DebugInfo::line_rows).
+    /// Fails like [`line_rows`](DebugInfo::line_rows).
     pub fn addresses_of(&self, file: &str, line: u64) -> Result<Vec<u64>> {
         let mut addresses = BTreeSet::new();
-        // The place of the row before, unless it ended a sequence.
+        // The file and line of the previous row, unless it ended a sequence.
         let mut before: Option<(UnitId, u64, u64)> = None;
-        // Whether a row of the run that is going on was recommended.
+        // True if the current run of rows has a recommended breakpoint location.
         let mut is_found = false;
         self.each_line_row(&mut |unit, row| {
             let place = (unit, row.file, row.line);
@@ -131,7 +131,7 @@ impl<'a> DebugInfo<'a> {
             for function in self.functions(unit)? {
                 meter.work(1)?;
                 meter.hold_all::<Function<'a>>(1)?;
-                // Units that import the same partial unit have its functions in common.
+                // Units that import the same partial unit share its functions.
                 if seen.insert(function.die) {
                     all.push(function);
                 }
@@ -155,7 +155,7 @@ impl<'a> DebugInfo<'a> {
         Ok(all)
     }
 
-    /// Returns the type of a variable; None if it cannot be read.
+    /// Returns the type of a variable, or `None` if it cannot be read.
     ///
     /// # Errors
     /// If a limit is reached.
@@ -171,8 +171,8 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// Returns the location of a variable or a frame base as a list: the expressions, and the addresses at which each holds. A location
-    /// that is one expression is a list with a default entry.
+    /// Returns the location of a variable or a frame base as a list of expressions and their address ranges. A location that is one expression
+    /// becomes a list with a default entry.
     ///
     /// # Errors
     /// If the list cannot be read, or a limit is reached.
@@ -196,9 +196,9 @@ impl<'a> DebugInfo<'a> {
         Ok(found)
     }
 
-    /// Returns the types that have a name and a definition: one for each unit that defines it.
+    /// Returns the types with a name and a definition, one for each unit that defines the type.
     ///
-    /// * `name`: as the source has it, without `struct` or `enum`; with or without the namespaces and classes it is in.
+    /// * `name`: the name in the source, without `struct` or `enum`. Enclosing namespaces and classes are optional.
     ///
     /// # Errors
     /// If a unit or a type cannot be read, or a limit is reached.
@@ -242,14 +242,14 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// Returns true if a path is `asked`, or ends with its components.
+/// Returns true if a path equals `asked`, or ends with its components.
 fn is_path_of(path: &str, asked: &str) -> bool {
     let (path, asked) = (plain(path), plain(asked));
     let before = path.strip_suffix(asked);
     !asked.is_empty() && before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
-/// Returns a path without the dot that it may begin with.
+/// Returns a path without a leading dot.
 fn plain(path: &str) -> &str {
     path.strip_prefix("./").unwrap_or(path)
 }

@@ -1,7 +1,6 @@
-//! Values of constants, as bytes of their type.
+//! Converts constants to the bytes of their type.
 //!
-//! What a type says of its size is left to `type_entry`. Sources: DWARF 5 §4.1 item 10, §7.5.5 class
-//! constant.
+//! Reading the size of a type is left to `type_entry`. Sources: DWARF 5 §4.1 item 10, §7.5.5 class constant.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +12,18 @@ use super::value::DieValue;
 use crate::error::Result;
 use crate::meter::Meter;
 
-/// No number is larger; the size of a larger type is not taken for that of a number.
+/// The largest size of a number in bytes. A larger type is not taken for a number.
 const LARGEST_NUMBER: u64 = 16;
 
 /// The constants of a unit by their entries.
 pub(super) type Constants = BTreeMap<DieId, Vec<u8>>;
 
 impl<'a> DebugInfo<'a> {
-    /// Returns a constant as the bytes of an object of type `ty`, the lowest first; they are paid for.
+    /// Returns a constant as the bytes of an object of type `ty`, lowest byte first, and charges the meter for them. Returns `None` if the value is
+    /// not a constant.
     ///
-    /// A number is cut or extended to the size of the type. The data forms say nothing of a sign:
-    /// compilers use them for what is not negative, or for all bits of the type, so they are extended
-    /// with zeros. Nothing if the value is not a constant.
+    /// A number is truncated or extended to the size of the type. The data forms have no sign: compilers use them for non-negative values, or for all
+    /// bits of the type. They are therefore zero-extended.
     pub(super) fn constant_bytes(
         &self,
         value: &DieValue<'a>,
@@ -65,11 +64,9 @@ impl<'a> DebugInfo<'a> {
         Ok(Some(bytes))
     }
 
-    /// Returns the bytes of the constant that the entry at `id` holds (`DW_AT_const_value`). `None` if it holds
-    /// none.
+    /// Returns the bytes of the constant that the entry at `id` holds (`DW_AT_const_value`), or `None` if it holds none.
     ///
-    /// Numbers have no bytes in the section that could be lent out, so the constants of a unit are all
-    /// made when one of them is first asked for, and kept.
+    /// Numbers have no bytes in the section that could be borrowed. All constants of a unit are therefore converted at the first request, and kept.
     pub(super) fn constant_at(&self, id: DieId) -> Result<Option<&[u8]>> {
         let cache = self.cache(id.unit)?;
         let constants = cache.constants.get_or_init(|| self.constants(id.unit));

@@ -1,9 +1,9 @@
-//! What a unit's producer means by the locations of variables and by numbers of address spaces.
+//! Determines how a unit's producer writes the locations of variables and numbers address spaces.
 //!
-//! Most AMDGPU units are not written with the heterogeneous extensions: they name a vector register where one lane's
-//! dword of it is meant. One rule about the unit decides how its locations are read, and another which of clang's
-//! two numberings of address spaces it uses; `spec-notes/legacy-llvm.md` has both, with the evidence for them.
-//! What a location then means is left to [`eval::rewrite_legacy`](crate::eval::rewrite_legacy).
+//! Most AMDGPU units are not written with the heterogeneous extensions: a vector register in a location denotes one lane's dword of it. One rule
+//! about the unit decides how to read its locations. Another decides which of clang's two numberings of address spaces it uses.
+//! `spec-notes/legacy-llvm.md` has both rules and the evidence for them. Interpreting a location is left to
+//! [`eval::rewrite_legacy`](crate::eval::rewrite_legacy).
 
 use fallible_iterator::FallibleIterator;
 use gimli::constants::*;
@@ -31,8 +31,8 @@ pub struct UnitConvention {
 
 /// The convention for the locations of a unit's variables, and its evidence.
 ///
-/// Call frame information and attributes about lanes show nothing: LLVM 24 writes the first in terms of the
-/// extensions beside variables that are not, and tools can add the second to any object.
+/// Call frame information and attributes about lanes are no evidence. LLVM 24 writes extensions in call frame information, but not in the locations
+/// of variables. Tools can add such attributes to any object.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocationConvention {
@@ -43,14 +43,14 @@ pub enum LocationConvention {
         /// The first entry with such an operation.
         die: DieId,
     },
-    /// Strictly, where a vector register means lane 0: GNU's compilers keep what is the same for all lanes there.
+    /// Strictly, where a vector register denotes lane 0: GNU compilers keep values there that are uniform across lanes.
     Gnu,
     /// A vector register stands for the lane's dword of it, and `DW_OP_fbreg` for private memory of the lane.
     LaneDword,
 }
 
 impl LocationConvention {
-    /// Returns true if locations mean what they say.
+    /// Returns true if locations are read strictly.
     #[must_use]
     pub fn is_by_the_letter(self) -> bool {
         self != LocationConvention::LaneDword
@@ -63,18 +63,18 @@ impl LocationConvention {
 pub enum AddressSpaceNumbering {
     /// USAGE "Address Space Identifier": generic 1, region 2, local 3, private 5.
     Usage,
-    /// That of clang up to 20: private 1, local 2.
+    /// The numbering of clang up to 20: private 1, local 2.
     UpTo20,
-    /// Nothing tells: 1 can be generic or private, 2 local or region.
+    /// Undecided: 1 can be generic or private, 2 local or region.
     Undecided,
 }
 
-/// The last version of clang that is known to have the old numbering, and the first that has not.
+/// The last version of clang known to use the old numbering, and the first known not to.
 const LAST_WITH_OLD_NUMBERS: u32 = 20;
 const FIRST_WITH_USAGE_NUMBERS: u32 = 22;
 
 impl AddressSpaceNumbering {
-    /// Returns the address space that a number stands for. `None` for one that is reserved, or that can be one of two.
+    /// Returns the address space that a number stands for, or `None` if the number is reserved or ambiguous.
     #[must_use]
     pub fn space(self, number: u64) -> Option<AddressSpace> {
         match (self, number) {
@@ -85,7 +85,7 @@ impl AddressSpaceNumbering {
         }
     }
 
-    /// Returns the numbering of the version of clang that a producer names, if it names one that is known.
+    /// Returns the numbering used by the version of clang in a producer string, if it names a known version.
     fn of_producer(producer: &str) -> Option<AddressSpaceNumbering> {
         let (_, version) = producer.split_once("clang version ")?;
         let digits = version.split(|c: char| !c.is_ascii_digit()).next()?;
@@ -96,9 +96,9 @@ impl AddressSpaceNumbering {
         }
     }
 
-    /// Returns the numbering that the numbers a unit uses belong to: 3, 5 and 6 are in USAGE's only, and
-    /// `DW_AT_LLVM_address_space` holds no others. If there are none of those, 2 is local memory of the old numbering: that it were region memory, which no compiler has used for
-    /// years, is the one reading left otherwise.
+    /// Determines the numbering from the numbers that a unit uses. Only USAGE has 3, 5 and 6, and `DW_AT_LLVM_address_space` always holds numbers
+    /// from USAGE. Without these, 2 is taken as local memory in the old numbering. The only other reading is region memory, which no compiler has
+    /// used for years.
     fn of_numbers(scan: &Scan) -> AddressSpaceNumbering {
         let has = |number: u32| scan.spaces & 1 << number != 0;
         if scan.has_address_space || has(3) || has(5) || has(6) {
@@ -112,8 +112,8 @@ impl AddressSpaceNumbering {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// What the producer of a unit means; found out when it is first asked for, from its first entry and, where
-    /// that does not decide, from all of its entries.
+    /// Returns the conventions of a unit's producer. They are determined on first use from the unit's first entry and, if that does not decide, from
+    /// all of its entries.
     ///
     /// # Errors
     /// If there is no such unit, or it is malformed; [`Limit::Work`](crate::error::Limit::Work) if it has more
@@ -188,7 +188,7 @@ impl<'a> DebugInfo<'a> {
             scan.space(attribute.udata_value().unwrap_or(0));
             return Ok(());
         }
-        // What cannot be read shows nothing; that it cannot is said where it is asked for.
+        // An unreadable location is no evidence. The error is reported to the callers that read the location.
         let Ok(Some(location)) = self.location(die, attribute) else {
             return Ok(());
         };
@@ -214,7 +214,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// The attributes that show what the unit's producer means, by the tag of their entries.
+/// The attributes that reveal the producer's convention, by the tag of their entries.
 const TELLING: [(DwTag, DwAt); 9] = [
     (DW_TAG_variable, DW_AT_location),
     (DW_TAG_formal_parameter, DW_AT_location),
@@ -227,7 +227,7 @@ const TELLING: [(DwTag, DwAt); 9] = [
     (DW_TAG_rvalue_reference_type, DW_AT_address_class),
 ];
 
-/// Returns true if an attribute shows what the producer means; `name` is that of its entry's tag in [`TELLING`].
+/// Returns true if an attribute reveals the convention. `name` is the attribute that [`TELLING`] has for the entry's tag.
 fn is_telling(name: DwAt, attribute: DwAt) -> bool {
     // LLVM 24 puts the second in place of the first.
     let is_space = |row: &ExtensionRow| row.extension == Extension::AddressSpace;
@@ -241,14 +241,14 @@ fn attribute_of(tag: DwTag) -> Option<DwAt> {
     row.map(|(_, attribute)| *attribute)
 }
 
-/// What the entries of a unit show.
+/// The evidence found in the entries of a unit.
 #[derive(Default)]
 struct Scan {
     /// The first entry whose location has an operation of the extensions.
     extended: Option<DieId>,
-    /// The numbers of address spaces below 64 that are used, as a mask.
+    /// The numbers of address spaces below 64 that occur, as a mask.
     spaces: u64,
-    /// Returns true if a pointer has `DW_AT_LLVM_address_space`.
+    /// True if a pointer has `DW_AT_LLVM_address_space`.
     has_address_space: bool,
 }
 

@@ -1,7 +1,6 @@
-//! Debugging information entries: where they are, and reading one.
+//! Reads debugging information entries.
 //!
-//! gimli parses them. Walking over many is left to `walk`, what attributes say to `value`. Sources:
-//! DWARF 5 §2.1 to §2.3, §7.5.2.
+//! gimli parses them. Walking over many entries is left to `walk`, interpreting attributes to `value`. Sources: DWARF 5 §2.1 to §2.3, §7.5.2.
 
 use gimli::{AttributeValue, DwAt, DwTag, SectionId};
 
@@ -10,9 +9,8 @@ use super::id::{DieId, UnitId};
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 
-/// How many attributes an entry may have. Attributes whose value stands in the abbreviation take no
-/// space in the entry, so without a bound a small file could have any number of them. Real entries have
-/// about twenty.
+/// The maximum number of attributes of an entry. Attributes whose value is in the abbreviation take no space in the entry. Without a bound, a small
+/// file could have any number of them. Real entries have about twenty.
 const ATTRIBUTES: usize = 512;
 
 /// An entry.
@@ -24,7 +22,7 @@ pub struct Die<'a> {
 }
 
 impl<'a> Die<'a> {
-    /// `unit_offset` is that of the unit's header in its section.
+    /// `unit_offset` is the offset of the unit's header in its section.
     pub(super) fn new(
         unit: UnitId,
         unit_offset: usize,
@@ -37,7 +35,7 @@ impl<'a> Die<'a> {
         }
     }
 
-    /// Its address.
+    /// Returns its identity.
     #[must_use]
     pub fn id(&self) -> DieId {
         DieId {
@@ -46,13 +44,13 @@ impl<'a> Die<'a> {
         }
     }
 
-    /// Its tag.
+    /// Returns its tag.
     #[must_use]
     pub fn tag(&self) -> DwTag {
         self.entry.tag()
     }
 
-    /// Returns how deep it lies below the entry where the walk that found it started.
+    /// Returns its depth below the entry at which the walk started.
     #[must_use]
     pub fn depth(&self) -> usize {
         usize::try_from(self.entry.depth()).unwrap_or(0)
@@ -64,13 +62,13 @@ impl<'a> Die<'a> {
         self.entry.is_null()
     }
 
-    /// Returns true if its abbreviation announces children.
+    /// Returns true if its abbreviation has the children flag.
     #[must_use]
     pub fn has_children(&self) -> bool {
         self.entry.has_children()
     }
 
-    /// Its attributes, in order, as gimli reads them; [`DebugInfo::value`] says what one means.
+    /// Returns its attributes, in order, as gimli reads them; [`DebugInfo::value`] interprets one.
     #[must_use]
     pub fn attributes(&self) -> &[gimli::Attribute<Bytes<'a>>] {
         self.entry.attrs()
@@ -135,7 +133,7 @@ impl<'a> DebugInfo<'a> {
         self.read_entry_with(id, raw, entry, |_| true)
     }
 
-    /// Returns the same; attributes are passed over, and missing in the entry, if `wanted` does not ask for them.
+    /// Reads the next entry, but skips and omits the attributes that `wanted` rejects.
     pub(super) fn read_entry_with(
         &self,
         id: DieId,
@@ -176,8 +174,8 @@ impl<'a> DebugInfo<'a> {
         Ok(self.contents(unit)?.root.clone())
     }
 
-    /// Returns the entry at `offset` of `section`, one of `.debug_info`, `.debug_types` and their `.dwo` forms;
-    /// nothing if no unit reaches so far. Of several `.dwo` files it is the first that does.
+    /// Returns the entry at `offset` of `section`: `.debug_info`, `.debug_types` or their `.dwo` forms. If several `.dwo` files have a unit there,
+    /// the first one is used. Returns `None` if no unit contains the offset.
     #[must_use]
     pub fn die_at(&self, section: &str, offset: u64) -> Option<DieId> {
         let offset = usize::try_from(offset).ok()?;
@@ -189,7 +187,7 @@ impl<'a> DebugInfo<'a> {
             .find_map(|(number, _, id)| self.find_die(number, id, offset))
     }
 
-    /// Returns an error of gimli's about the entry at `id`.
+    /// Converts a gimli error about the entry at `id`.
     pub(super) fn unit_error(&self, what: &'static str, id: DieId, error: gimli::Error) -> Error {
         let place = self.entry(id.unit).and_then(|entry| {
             let offset = usize::try_from(id.offset).unwrap_or(usize::MAX);

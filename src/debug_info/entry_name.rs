@@ -1,4 +1,4 @@
-//! The name of an entry, its own or that of one that it completes.
+//! Finds the name of an entry, in the entry itself or in an entry that it completes.
 
 use gimli::DwAt;
 use gimli::constants as dw;
@@ -8,13 +8,13 @@ use super::die::Die;
 use super::value::DieValue;
 use crate::untrusted::Untrusted;
 
-/// How far a name may be from the entry that it is wanted for: an instance, its origin, a declaration.
+/// The maximum number of references to follow to a name: an instance, its origin, a declaration.
 const HOPS: usize = 8;
 
-/// The longest name that is kept; longer ones are cut, since a small file can name one long string many times.
+/// The longest name that is kept. Longer names are truncated, since a small file can refer to one long string many times.
 pub(crate) const LONGEST_NAME: usize = 1024;
 
-/// Returns an attribute's text, of the entry or one that it completes.
+/// Returns the text of an attribute of the entry, or of an entry that it completes.
 fn text_in_chain<'a>(
     info: &DebugInfo<'a>,
     die: &Die<'a>,
@@ -36,7 +36,7 @@ fn text_in_chain<'a>(
     None
 }
 
-/// The name that the linker uses for an entry, its own or that of what it completes.
+/// Returns the linkage name of an entry, or of an entry that it completes.
 pub(crate) fn linkage_name<'a>(info: &DebugInfo<'a>, die: &Die<'a>) -> Option<Untrusted<'static>> {
     text_in_chain(
         info,
@@ -45,12 +45,12 @@ pub(crate) fn linkage_name<'a>(info: &DebugInfo<'a>, die: &Die<'a>) -> Option<Un
     )
 }
 
-/// The name of an entry, its own or that of what it completes.
+/// Returns the name of an entry, or of an entry that it completes.
 pub(crate) fn short_name<'a>(info: &DebugInfo<'a>, die: &Die<'a>) -> Option<Untrusted<'static>> {
     text_in_chain(info, die, &[dw::DW_AT_name])
 }
 
-/// The start of a text, if it is longer than a name may be.
+/// Returns the text, truncated to the longest name.
 pub(crate) fn cut_name(text: &str) -> &str {
     let end = (0..=LONGEST_NAME.min(text.len()))
         .rev()

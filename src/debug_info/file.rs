@@ -1,7 +1,7 @@
-//! The debug sections of one file: the code object, or a `.dwo` file that belongs to it.
+//! Holds the debug sections of one file: the code object, or a `.dwo` file that belongs to it.
 //!
-//! It gives gimli the sections and says where in them an error of gimli's happened. It leaves what is
-//! in them to the other modules. Source: DWARF 5 §7.3.
+//! It passes the sections to gimli and locates gimli's errors in them. Interpreting their contents is left to the other modules. Source: DWARF 5
+//! §7.3.
 
 use gimli::{Section, SectionId};
 
@@ -18,7 +18,7 @@ type ReadHeader<'r, 'a> =
 /// The sections of one file.
 #[derive(Debug)]
 pub(super) struct File<'a> {
-    /// As gimli wants them. Its cache of abbreviations is not used.
+    /// The sections in gimli's form. Its cache of abbreviations is not used.
     pub(super) dwarf: gimli::Dwarf<Bytes<'a>>,
     /// True if it is a `.dwo` file, whose sections have other names.
     pub(super) split: bool,
@@ -28,13 +28,13 @@ pub(super) struct File<'a> {
     pub(super) rnglists: Bytes<'a>,
     /// `.debug_cu_index` and `.debug_tu_index`.
     indices: [&'a [u8]; 2],
-    /// The indices, of a package of `.dwo` files.
+    /// The indices, if this is a package of `.dwo` files.
     package: Option<Package>,
     abbreviations: AbbreviationTables,
 }
 
 impl<'a> File<'a> {
-    /// Loads the sections. `section` gives the bytes of one by its name, empty if there is none.
+    /// Loads the sections. `section` returns the bytes of a section by name, empty if there is none.
     pub(super) fn load(
         split: bool,
         mut section: impl FnMut(&'static str) -> Result<&'a [u8]>,
@@ -76,7 +76,7 @@ impl<'a> File<'a> {
         Ok(file)
     }
 
-    /// Returns how many bytes all the sections have that gimli knows.
+    /// Returns the total size in bytes of all sections that gimli knows.
     pub(super) fn length(&self) -> u64 {
         let dwarf = &self.dwarf;
         let lengths = [
@@ -98,15 +98,15 @@ impl<'a> File<'a> {
             .fold(0, |sum, length| sum.saturating_add(length as u64))
     }
 
-    /// Returns the headers of all units, with the error that ended the reading if one did.
+    /// Returns the headers of all units, and the error that ended the reading, if any.
     ///
-    /// * `unit_size`: what is held of each, in bytes.
+    /// * `unit_size`: the bytes held for each unit.
     pub(super) fn headers(
         &mut self,
         held: &Held,
         unit_size: u64,
     ) -> (Vec<gimli::UnitHeader<Bytes<'a>>>, Option<Error>) {
-        /// As how many entries a header counts, and what is made of it when the unit is looked at first.
+        /// The steps charged for each unit: for its header, and for reading the unit at its first use.
         const PER_UNIT: u64 = 8;
         let mut headers = Vec::new();
         let mut broken = None;
@@ -151,15 +151,15 @@ impl<'a> File<'a> {
         (headers, broken)
     }
 
-    /// Why the indices of a package could not be read.
+    /// Returns the reason why the indices of a package could not be read.
     pub(super) fn package_problem(&self) -> Option<&Error> {
         self.package.as_ref().and_then(Package::problem)
     }
 
-    /// Returns a unit's parts of the sections of a package; `None` if the file is no package.
+    /// Returns a unit's parts of the sections of a package, or `None` if the file is no package.
     ///
     /// # Errors
-    /// If the package does not say.
+    /// If the package has no parts for the unit.
     pub(super) fn contributions(
         &self,
         header: &gimli::UnitHeader<Bytes<'a>>,
@@ -175,10 +175,10 @@ impl<'a> File<'a> {
             .map_err(|error| error.within(self.section_name(header.section()), offset as u64))
     }
 
-    /// Where the abbreviations of a unit start in their section.
+    /// Returns the offset at which the abbreviations of a unit start in their section.
     ///
     /// # Errors
-    /// If it is a package, and they are not in the unit's part.
+    /// If the file is a package, and the abbreviations are not in the unit's part.
     pub(super) fn abbreviations_offset(
         &self,
         header: &gimli::UnitHeader<Bytes<'a>>,
@@ -205,7 +205,7 @@ impl<'a> File<'a> {
             .map_err(|error| self.error("abbreviations", SectionId::DebugAbbrev, offset, error))
     }
 
-    /// A section's name in this kind of file.
+    /// Returns the name of a section in this kind of file.
     pub(super) fn section_name(&self, id: SectionId) -> &'static str {
         match id.dwo_name() {
             Some(name) if self.split => name,
@@ -213,7 +213,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The section of the location lists of units of a version.
+    /// Returns the section with the location lists for a DWARF version.
     pub(super) fn location_lists(&self, version: u16) -> (&'static str, &'a [u8]) {
         let (id, bytes) = match version {
             ..5 => (SectionId::DebugLoc, self.loc),
@@ -222,8 +222,7 @@ impl<'a> File<'a> {
         (self.section_name(id), bytes.slice())
     }
 
-    /// Returns an error of gimli's with its place: where in the section `id` the input ended too early, else
-    /// `offset`, where the thing that was being read starts.
+    /// Adds the place to a gimli error: the offset in section `id` at which the input ended, or else `offset`, the start of the item being read.
     pub(super) fn error(
         &self,
         what: &'static str,

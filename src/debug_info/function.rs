@@ -1,4 +1,4 @@
-//! Functions: which one contains an address, and what its entry says.
+//! Finds the function that contains an address, and reads its entry.
 //!
 //! It leaves blocks and inlining to `scope`, variables to `variable`. Sources: DWARF 5 §3.3; HET A.3.3.5;
 //! USAGE for `DW_CC_LLVM_DeviceKernel`.
@@ -37,23 +37,23 @@ pub struct Declaration {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Iterations<'a> {
-    /// Always as many.
+    /// A constant number.
     Constant(u64),
-    /// As many as an expression says.
+    /// The number that an expression computes.
     Location(LocationAttribute<'a>),
 }
 
-/// The use of a wavefront's lanes by a function. Source: HET A.3.3.5, items 4 to 7.
+/// A function's use of the lanes of a wavefront. Source: HET A.3.3.5, items 4 to 7.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Simt<'a> {
-    /// `DW_AT_LLVM_lanes`; absent it is 1.
+    /// `DW_AT_LLVM_lanes`. The default is 1.
     pub lanes: Option<u64>,
-    /// `DW_AT_LLVM_lane_pc`: where each lane conceptually is.
+    /// `DW_AT_LLVM_lane_pc`: the conceptual pc of each lane.
     pub lane_pc: Option<LocationAttribute<'a>>,
-    /// `DW_AT_LLVM_active_lane`: the mask of active lanes; absent it is EXEC.
+    /// `DW_AT_LLVM_active_lane`: the mask of active lanes. The default is EXEC.
     pub active_lane: Option<LocationAttribute<'a>>,
-    /// `DW_AT_LLVM_iterations`; absent it is 1.
+    /// `DW_AT_LLVM_iterations`. The default is 1.
     pub iterations: Option<Iterations<'a>>,
 }
 
@@ -65,9 +65,9 @@ pub struct Function<'a> {
     pub die: DieId,
     /// Its name in the source, without namespace or class.
     pub name: Option<Cow<'a, str>>,
-    /// The namespaces and classes it is declared in, as `a::b`.
+    /// The enclosing namespaces and classes, as `a::b`.
     pub qualifier: Option<String>,
-    /// Its name for the linker, where that is another one.
+    /// Its linkage name, if that differs.
     pub linkage_name: Option<Cow<'a, str>>,
     /// Its declaration.
     pub declaration: Declaration,
@@ -79,13 +79,13 @@ pub struct Function<'a> {
     pub simt: Simt<'a>,
     /// The entry of the type it returns. `None` for `void`.
     pub result: Option<DieId>,
-    /// True if it is a kernel (`DW_CC_LLVM_DeviceKernel`); HIP kernels do not say so.
+    /// True if it is a kernel (`DW_CC_LLVM_DeviceKernel`). Compilers do not mark HIP kernels this way.
     pub is_kernel: bool,
-    /// True if other units can see it.
+    /// True if it is visible to other units.
     pub external: bool,
-    /// True if the compiler made it up.
+    /// True if the compiler generated it.
     pub artificial: bool,
-    /// Why an attribute is missing that the entry has.
+    /// The reason why an attribute of the entry is missing here.
     pub problem: Option<Error>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Function<'a> {
     }
 }
 
-/// What the entry of a function says of its code. What else [`Function`] has asks for the whole unit.
+/// The attributes of a function that describe its code. Reading the rest of [`Function`] needs the whole unit.
 #[derive(Debug)]
 pub(crate) struct FunctionCode<'a> {
     /// Its name in the source.
@@ -116,7 +116,7 @@ pub(crate) struct FunctionCode<'a> {
     /// Its use of lanes.
     pub(crate) simt: Simt<'a>,
     result: Option<DieId>,
-    /// Why an attribute is missing that the entry has.
+    /// The reason why an attribute of the entry is missing here.
     pub(crate) problem: Option<Error>,
 }
 
@@ -124,8 +124,7 @@ impl<'a> DebugInfo<'a> {
     /// Reads the function whose entry is at `id`.
     ///
     /// # Errors
-    /// If there is no entry. Attributes that cannot be read are left out; the first of them is the
-    /// function's `problem`.
+    /// If there is no entry. Attributes that cannot be read are omitted, and the first of these errors becomes the function's `problem`.
     pub fn function(&self, id: DieId) -> Result<Function<'a>> {
         let chain = self.chain(self.die(id)?);
         let code = self.code_of(&chain, &self.question());
@@ -151,10 +150,10 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// Reads what the entry of a function says of its code.
+    /// Reads the attributes of a function that describe its code.
     ///
     /// # Errors
-    /// As those of [`function`](DebugInfo::function).
+    /// Fails like [`function`](DebugInfo::function).
     pub(crate) fn function_code(&self, id: DieId, meter: &Meter) -> Result<FunctionCode<'a>> {
         let chain = self.chain(self.die(id)?);
         Ok(self.code_of(&chain, meter))
@@ -181,7 +180,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// What an entry says of lanes.
+    /// Reads the attributes about lanes.
     pub(super) fn simt(&self, chain: &Chain<'a>, keep: &mut Keep<'_>) -> Simt<'a> {
         let location = |extension, keep: &mut Keep<'_>| {
             let (die, attribute) = chain.find_extension(extension)?;
@@ -201,7 +200,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// Where an entry says it is declared.
+    /// Reads the place of an entry's declaration.
     pub(super) fn declaration(&self, chain: &Chain<'a>) -> Declaration {
         let number = |name| {
             let (_, attribute) = chain.find(name)?;
@@ -217,7 +216,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// Returns the file whose number an attribute gives. `None` if it cannot be found.
+    /// Returns the file whose number is the value of an attribute, or `None` if it cannot be found.
     pub(super) fn source_file_of(
         &self,
         die: &Die<'a>,

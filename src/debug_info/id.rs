@@ -1,7 +1,7 @@
-//! The names of units and entries: everything else in `debug_info` is asked by them.
+//! Identifies units and entries. All queries to `debug_info` take these identifiers.
 
-/// The number of a unit in its [`DebugInfo`](super::DebugInfo): first the units of `.debug_info`, then those of
-/// `.debug_types`, then those of each `.dwo` file, each in the order of their sections.
+/// The number of a unit in its [`DebugInfo`](super::DebugInfo). The units of `.debug_info` come first, then those in `.debug_types`, then those in
+/// each `.dwo` file, each in section order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnitId(pub u32);
 
@@ -11,6 +11,6 @@ pub struct UnitId(pub u32);
 pub struct DieId {
     /// Its unit.
     pub unit: UnitId,
-    /// Its offset in bytes from the start of the section the unit is in.
+    /// Its offset in bytes from the start of the unit's section.
     pub offset: u64,
 }

@@ -1,10 +1,8 @@
-//! The tables that indices count into: a unit's part of `.debug_str_offsets`, `.debug_addr`, `.debug_loclists`
-//! and `.debug_rnglists`.
+//! Checks indices into tables: a unit's part of `.debug_str_offsets`, `.debug_addr`, `.debug_loclists` and `.debug_rnglists`.
 //!
-//! A unit names where the entries of its table start, after a header that says how many there are. Sections of
-//! several units are such parts one after the other, so that an index that is too large finds an entry of another
-//! unit unless somebody looks. What entries mean is left to those who asked. Sources: DWARF 5 §7.26 to §7.29,
-//! §7.5.5 (the forms), §3.1.1 (the attributes). Before DWARF 5 there were no headers, and nothing is checked.
+//! A unit gives the offset at which the entries of its table start, after a header with their number. A section consists of such parts for several
+//! units, so an index that is too large would find an entry of another unit. Interpreting the entries is left to the callers. Sources: DWARF 5 §7.26
+//! to §7.29, §7.5.5 (the forms), §3.1.1 (the attributes). Before DWARF 5 there were no headers, and nothing is checked.
 
 use core::fmt;
 use core::ops::Range;
@@ -31,12 +29,12 @@ pub(crate) enum IndexTable {
     RangeLists,
 }
 
-/// What a unit has of a section that indices count into.
+/// A unit's share of an indexed section.
 #[derive(Clone, Copy, Debug)]
 enum OfUnit {
-    /// All: no package has the section.
+    /// The whole section, which is not divided by the package.
     Whole,
-    /// This part of a package's.
+    /// This part of a package's section.
     Part(Contribution),
     Nothing,
 }
@@ -50,7 +48,7 @@ impl IndexTable {
         IndexTable::RangeLists,
     ];
 
-    /// Returns the attribute that says where a unit's entries start.
+    /// Returns the attribute with the offset at which a unit's entries start.
     pub(crate) const fn base(self) -> &'static str {
         match self {
             IndexTable::Strings => "DW_AT_str_offsets_base",
@@ -60,7 +58,7 @@ impl IndexTable {
         }
     }
 
-    /// What an index is one of, as errors call it.
+    /// Returns the name of an index for error messages.
     const fn what(self) -> &'static str {
         match self {
             IndexTable::Strings => "string index",
@@ -79,8 +77,7 @@ impl IndexTable {
         }
     }
 
-    /// Bytes between the length and the first entry: a version, and sizes or padding; of lists the count of offsets
-    /// as well.
+    /// Returns the number of bytes between the length and the first entry: a version, and sizes or padding. Lists also have the count of offsets.
     const fn header_size(self) -> usize {
         match self {
             IndexTable::Strings | IndexTable::Addresses => 4,
@@ -88,7 +85,7 @@ impl IndexTable {
         }
     }
 
-    /// Returns what a unit has of the section in a package.
+    /// Returns a unit's share of the section in a package.
     fn contribution(self, parts: &Contributions) -> OfUnit {
         let part = match self {
             IndexTable::Strings => parts.string_offsets,
@@ -109,20 +106,20 @@ impl IndexTable {
     }
 }
 
-/// What is wrong with an index.
+/// The fault of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IndexFault {
-    /// The unit does not say where its entries start.
+    /// The unit has no attribute for the start of its entries.
     NoBase(IndexTable),
-    /// No header of a table precedes the place that the unit names.
+    /// No header of a table precedes the offset in the unit.
     NoTable(IndexTable, usize),
-    /// There are fewer entries.
+    /// The index exceeds the number of entries.
     Outside {
         /// The table.
         table: IndexTable,
         /// The index.
         index: usize,
-        /// How many entries there are.
+        /// The number of entries.
         count: usize,
     },
     /// The list would start outside of the unit's part of the section.
@@ -131,7 +128,7 @@ pub(crate) enum IndexFault {
         table: IndexTable,
         /// The index.
         index: usize,
-        /// The offset in the section, as the entry has it.
+        /// The offset in the section, from the entry.
         offset: u64,
     },
 }
@@ -173,7 +170,7 @@ impl fmt::Display for IndexFault {
 /// A unit's part of the section of a table.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    /// Where the entries start.
+    /// The offset at which the entries start.
     base: usize,
     count: usize,
     /// The end of the part.
@@ -182,12 +179,12 @@ struct Part {
     size: usize,
 }
 
-/// A unit's parts of the sections of all tables, or their faults. `None` without such a table, as before DWARF 5.
+/// A unit's parts of the sections of all tables, or their faults. `None` if there is no such table, as before DWARF 5.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IndexTables([Option<core::result::Result<Part, IndexFault>>; 4]);
 
 impl IndexTables {
-    /// * `parts`: of a unit in a package, where its tables have to be.
+    /// * `parts`: the parts of a unit in a package, which must contain its tables.
     pub(super) fn new(
         unit: &gimli::Unit<Bytes<'_>>,
         file: &File<'_>,
@@ -223,7 +220,7 @@ impl IndexTables {
         }))
     }
 
-    /// Returns the offset of an entry in its section. `None` if this table does not give it.
+    /// Returns the offset of an entry in its section, or `None` if this table does not give it.
     fn place(
         &self,
         table: IndexTable,
@@ -255,7 +252,7 @@ impl IndexTables {
         Ok(Some((part, place.ok_or(outside)?)))
     }
 
-    /// Checks that the table has an entry with this index, and that a list that it leads to is in the unit's part.
+    /// Checks that the table has an entry with this index. A list that it refers to must be in the unit's part.
     pub(super) fn check(
         &self,
         table: IndexTable,
@@ -287,7 +284,7 @@ impl IndexTables {
 }
 
 impl Part {
-    /// Returns a table of GNU's extension of DWARF 4, which has no header; the index of a package says where it is.
+    /// Returns a table from GNU's extension of DWARF 4. It has no header; the index of a package locates it.
     fn without_header(bounds: Range<usize>, encoding: gimli::Encoding) -> Part {
         let size = usize::from(encoding.format.word_size());
         Part {
@@ -298,7 +295,7 @@ impl Part {
         }
     }
 
-    /// Returns true if it is in what a unit has of the section.
+    /// Returns true if the table is within the unit's share of the section.
     fn is_within(&self, of: OfUnit) -> bool {
         match of {
             OfUnit::Whole => true,
@@ -307,10 +304,10 @@ impl Part {
         }
     }
 
-    // Read by hand: gimli 0.34 finds headers of `.debug_addr` only from the start of the section on, and those of
-    // `.debug_str_offsets` not at all. Its `ListsHeader::parse`, for the other two, refuses a size of segment selectors that is not 0,
-    // although entries have no selectors and the lists are read.
-    /// Returns the part whose entries start at `base`. `None` if no header that makes sense ends there.
+    // gimli 0.34 is not used: it finds headers of `.debug_addr` only from the start of the section, and headers of `.debug_str_offsets` not at all.
+    // For the other two, its `ListsHeader::parse` rejects a nonzero segment selector size, although entries have no selectors and the lists are
+    // readable.
+    /// Returns the part whose entries start at `base`, or `None` if no valid header ends there.
     fn read(
         table: IndexTable,
         bytes: &[u8],
@@ -350,18 +347,18 @@ impl Part {
     }
 }
 
-/// Returns the number of so many bytes at the start of `bytes`.
+/// Reads a number of the given size at the start of `bytes`.
 fn number(bytes: &[u8], size: usize) -> Option<u64> {
     let digits = bytes.get(..size)?.iter().rev();
     Some(digits.fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Checks that a table of a unit has an entry with this index, and that a list that it leads to is in the unit's
-    /// part of its section. Before DWARF 5 nothing is checked.
+    /// Checks that a table of a unit has an entry with this index. A list that it refers to must be in the unit's part of its section. Before DWARF 5
+    /// nothing is checked.
     ///
     /// # Errors
-    /// If the unit cannot be read; inside, what is wrong with the index.
+    /// If the unit cannot be read. The inner result has the fault of the index.
     pub(crate) fn check_index(
         &self,
         unit: UnitId,
@@ -372,7 +369,7 @@ impl<'a> DebugInfo<'a> {
         Ok(self.contents(unit)?.tables.check(table, index, file))
     }
 
-    /// Returns the address with an index in the unit's table. What is wrong is said of `place`.
+    /// Returns the address with an index in the unit's table. Errors are reported at `place`.
     pub(super) fn indexed_address(&self, unit: UnitId, index: u64, place: &Origin) -> Result<u64> {
         let table = IndexTable::Addresses;
         let index = usize::try_from(index).unwrap_or(usize::MAX);
@@ -387,7 +384,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// Returns the table and the index that an attribute's value is. `None` for other values.
+/// Returns the table and the index in an attribute's value, or `None` for other values.
 pub(crate) fn index_of(value: &AttributeValue<Bytes<'_>>) -> Option<(IndexTable, usize)> {
     use AttributeValue as V;
     #[expect(

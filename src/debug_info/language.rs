@@ -1,4 +1,4 @@
-//! Source languages. Sources: HET A.7.12; the registry of dwarfstd.org.
+//! Names source languages. Sources: HET A.7.12; the registry of dwarfstd.org.
 
 use gimli::constants;
 
@@ -12,7 +12,7 @@ pub enum Language {
     Name(u64),
 }
 
-/// Languages that gimli has no name for.
+/// The languages without a name in gimli.
 const LANGUAGES: &[(Language, &str)] = &[
     (Language::Code(0x0030), "DW_LANG_HIP"),
     (Language::Code(0x0031), "DW_LANG_Assembly"),
@@ -73,7 +73,8 @@ const LANGUAGES: &[(Language, &str)] = &[
     (Language::Name(0x002c), "DW_LNAME_Metal"),
 ];
 
-/// Versions of languages, by the last number that has the name: for Ada, Cobol and Fortran a year, for the others a year and a month.
+/// The names of language versions, each up to the given number. The number is a year for Ada, Cobol and Fortran, and a year and a month for the
+/// others.
 #[cfg(feature = "serde")]
 const VERSIONS: &[(u64, u64, &str)] = &[
     (0x0001, 1983, "Ada 83"),
@@ -101,7 +102,7 @@ const VERSIONS: &[(u64, u64, &str)] = &[
 ];
 
 impl Language {
-    /// What people call a version of the language (`DW_AT_language_version`). `None` for one without a name.
+    /// Returns the common name for a version of the language (`DW_AT_language_version`), or `None` if it has no name.
     #[cfg(feature = "serde")]
     pub(crate) fn version_name(self, version: u64) -> Option<&'static str> {
         let Language::Name(code) = self else {
@@ -117,7 +118,7 @@ impl Language {
         }
     }
 
-    /// The standard's name, `DW_LANG_OpenCL` for example. `None` for a code without a name.
+    /// Returns the standard's name, such as `DW_LANG_OpenCL`, or `None` for a code without a name.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         if let Some((_, name)) = LANGUAGES.iter().find(|(language, _)| *language == self) {

@@ -1,8 +1,7 @@
-//! Types whose layout is computed at run time: variable-length arrays, and structures that are as large, or
-//! have members where, an expression says.
+//! Determines layouts that depend on run-time values: variable-length arrays, and structures with sizes or member offsets given by expressions.
 //!
-//! It finds out what has to be asked and puts the answers together; evaluating is left to `inspect`.
-//! Sources: DWARF 5 §2.19 (attributes that are expressions or references), §5.5, §5.7.6, §5.13.
+//! It lists the questions and combines the answers. Evaluating is left to `inspect`. Sources: DWARF 5 §2.19 (attributes that are expressions or
+//! references), §5.5, §5.7.6, §5.13.
 
 use gimli::constants::*;
 
@@ -18,23 +17,23 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{ExpressionBytes, LocationAttribute};
 use crate::meter::Meter;
 
-/// What has to be found out in a frame to know a layout.
+/// A value to determine in a frame, on which a layout depends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Question<'a> {
-    /// The value of the variable whose entry this is.
+    /// The value of the variable with this entry.
     Variable(DieId),
     /// The value of an expression.
     Value(ExpressionBytes<'a>),
-    /// The number of so many bytes that is where an expression or a location list says.
+    /// A number of the given size in bytes, at the location from an expression or a location list.
     Stored(LocationAttribute<'a>, u64),
-    /// How many bits after an object the location is that an expression computes from the object's.
+    /// The distance in bits from an object to the location that an expression computes from the object's location.
     Member(ExpressionBytes<'a>),
 }
 
 /// Answers a question.
 type Answer<'q, 'a> = &'q mut dyn FnMut(Question<'a>) -> Result<i128>;
 
-/// A layout that was found out.
+/// A layout determined at run time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// The size of the type, in bytes.
@@ -44,11 +43,11 @@ pub(crate) struct Layout {
     /// The type within these.
     inner: DieId,
     inner_size: u64,
-    /// The offset of each member of a structure, in bits. `None` if it is known without evaluation.
+    /// The offset of each member of a structure, in bits, or `None` if it is known without evaluation.
     members: Vec<Option<u64>>,
 }
 
-/// A variable that holds a number, a bound of an array for example.
+/// A variable that holds a number, such as a bound of an array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NumberVariable<'a> {
     pub(crate) location: Option<LocationAttribute<'a>>,
@@ -59,11 +58,10 @@ pub(crate) struct NumberVariable<'a> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Returns the layout of the type at `ty`. `None` if it has none, like a type that is only declared. What is looked at
-    /// is paid for.
+    /// Returns the layout of the type at `ty`, or `None` if it has none, such as a declaration. The meter is charged for every entry read.
     ///
     /// # Errors
-    /// If an entry is malformed, and those of `answer`.
+    /// If an entry is malformed, or `answer` fails.
     pub(crate) fn layout(
         &self,
         ty: DieId,
@@ -96,7 +94,7 @@ impl<'a> DebugInfo<'a> {
                     return Ok(None);
                 }
                 if shape.has_strided_dimension() {
-                    // Such an array is one of arrays, each of which would have a layout.
+                    // Such an array consists of arrays, each of which would need its own layout.
                     return Err(ErrorKind::Unsupported("DW_AT_byte_stride").into());
                 }
                 Some(shape)
@@ -114,7 +112,7 @@ impl<'a> DebugInfo<'a> {
         Ok(None)
     }
 
-    /// Returns a structure that an object is as a whole, so that its members can be found from where the object is.
+    /// Returns the layout of a structure whose members are found from the location of the whole object.
     fn record_layout(
         &self,
         die: &Die<'a>,
@@ -141,8 +139,7 @@ impl<'a> DebugInfo<'a> {
         Ok(assemble(outer, die.id(), size, members))
     }
 
-    /// Returns a string with a length of its own. Source: DWARF 5 §5.11; before, the size of the length was that of the
-    /// entry.
+    /// Returns the layout of a string with its own length. Source: DWARF 5 §5.11. Before DWARF 5, the entry's size was the size of the length.
     fn string_layout(
         &self,
         die: &Die<'a>,
@@ -197,7 +194,7 @@ impl<'a> DebugInfo<'a> {
             .unwrap_or(8)
     }
 
-    /// Where a member starts, if that has to be asked. One that cannot be found costs the others nothing.
+    /// Returns the offset of a member that must be evaluated. A failure does not affect the other members.
     fn member_position(&self, die: &Die<'a>, answer: Answer<'_, 'a>) -> Option<u64> {
         let attribute = die.attribute(DW_AT_data_member_location)?;
         let Ok(DieValue::Expression(expression)) = self.value(die, attribute) else {
@@ -211,7 +208,7 @@ impl<'a> DebugInfo<'a> {
         u64::try_from(start).ok()?.checked_add(within)
     }
 
-    /// Returns an attribute that is a number: a constant, or the value of an expression or of a variable.
+    /// Returns the number in an attribute: a constant, or the value of an expression or of a variable.
     fn number_of(&self, die: &Die<'a>, name: DwAt, answer: Answer<'_, 'a>) -> Result<Option<i128>> {
         let Some(attribute) = die.attribute(name) else {
             return Ok(None);
@@ -226,7 +223,7 @@ impl<'a> DebugInfo<'a> {
         Ok(value.number())
     }
 
-    /// What the entry of a variable says that holds a number.
+    /// Reads the entry of a variable that holds a number.
     pub(crate) fn number_variable(&self, id: DieId) -> Result<NumberVariable<'a>> {
         let chain = self.chain(self.die(id)?);
         let integer = self.type_of(&chain)?.and_then(|ty| self.integer(ty));
@@ -248,7 +245,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// Returns the type that has `layout` instead of what is known of it without asking; what is kept of it is paid for.
+    /// Returns the type with `layout` in place of its static layout. The meter is charged for the memory.
     ///
     /// # Errors
     /// If an entry is malformed.
@@ -296,8 +293,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// Puts sizes together from the inside outwards. `None` if a dimension is not known, or the whole is too
-/// large.
+/// Combines sizes from the inside outwards. Returns `None` if a dimension is unknown, or the size overflows.
 fn assemble(
     outer: Vec<(DieId, Option<ArrayShape>)>,
     inner: DieId,

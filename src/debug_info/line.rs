@@ -1,4 +1,4 @@
-//! Line rows: which line of the source an address belongs to.
+//! Maps addresses to lines of the source.
 //!
 //! gimli decodes line programs and executes their instructions; this module keeps the rows in an order
 //! that can be searched. The names of files are left to `source_file`. Source: DWARF 5 §6.2.
@@ -18,8 +18,8 @@ use crate::error::{Error, Result};
 use crate::meter::Held;
 use crate::sync::lock;
 
-/// How many times its section all line table headers together may be large. Tables are read once each,
-/// so they fit in once unless they overlap.
+/// The maximum number of bytes of all line table headers together, as a multiple of their section's size. Each table is read once, so a factor of 1
+/// suffices unless tables overlap.
 const OVERLAP: usize = 8;
 
 /// One row of a line table. Source: DWARF 5 §6.2.2.
@@ -36,17 +36,17 @@ pub struct Row {
     pub column: u64,
     /// The instruction set.
     pub isa: u64,
-    /// The number of the block among those of the same line.
+    /// The number of the block among the blocks of the same line.
     pub discriminator: u64,
     /// True if it is a recommended place for a breakpoint.
     pub is_stmt: bool,
     /// True if a basic block starts here.
     pub basic_block: bool,
-    /// True if the prologue of a function is over here.
+    /// True if the prologue of a function ends here.
     pub prologue_end: bool,
     /// True if the epilogue of a function starts here.
     pub epilogue_begin: bool,
-    /// True if it is the first address after a sequence of instructions, and no row of its own.
+    /// True if it is the first address after a sequence of instructions. It has no line of its own.
     pub end_sequence: bool,
 }
 
@@ -54,14 +54,14 @@ pub struct Row {
 #[derive(Debug)]
 pub struct LineTable<'a> {
     version: u16,
-    /// Where it is in the section.
+    /// The offset in the section.
     pub(super) offset: usize,
-    /// What was parsed of it: the header. Nothing if it names no files: its rows are known then.
+    /// The parsed header. `None` if it names no files. The rows are known then.
     program: Option<gimli::IncompleteLineProgram<Bytes<'a>>>,
     /// The number of the file with the table.
     pub(super) file: usize,
     rows: OnceLock<Rows<'a>>,
-    /// What the rows take.
+    /// The memory charged for the rows.
     held: Held,
 }
 
@@ -75,18 +75,17 @@ pub(super) struct FoundRow<'t> {
     pub(super) range: Range<u64>,
 }
 
-/// What executing a line program gives.
+/// The result of executing a line program.
 #[derive(Debug, Default)]
 pub(super) struct Rows<'a> {
     rows: Vec<Row>,
     /// Ranges of numbers in `rows`, by address.
     sequences: RangeMap<(usize, usize)>,
-    /// The same of sequences that have the same addresses, in the order of the program: those of functions that a linker found
-    /// to have the same code.
+    /// Further ranges with the same addresses, in program order: functions that a linker merged because their code is identical.
     twins: BTreeMap<(u64, u64), Vec<(usize, usize)>>,
-    /// The files that `DW_LNE_define_file` added to those of the header.
+    /// The files that `DW_LNE_define_file` added to the header's.
     added: Vec<gimli::FileEntry<Bytes<'a>>>,
-    /// What ended the program before its end.
+    /// The error that ended the program early.
     broken: Option<Error>,
 }
 
@@ -103,14 +102,14 @@ impl<'a> LineTable<'a> {
         self.header().map_or(0, |header| header.file_names().len())
     }
 
-    /// Returns the number of the first file in the header: 1 before DWARF 5, else 0.
+    /// Returns the number of the first file in the header: 1 before DWARF 5, otherwise 0.
     #[must_use]
     pub fn first_file(&self) -> u64 {
         u64::from(self.version() < 5)
     }
 
-    /// Returns all rows, in the order of the program. Of a program that breaks off it gives the rows before, and
-    /// the error in [`problem`](LineTable::problem).
+    /// Returns all rows, in the order of the program. If the program ends early, it returns the rows before the error;
+    /// [`problem`](LineTable::problem) has the error.
     #[must_use]
     pub fn rows(&self) -> &[Row] {
         &self.executed().rows
@@ -125,16 +124,16 @@ impl<'a> LineTable<'a> {
     /// Returns the row that `pc` belongs to, and the address of the next row: the last row at or before `pc` in
     /// the sequence that contains it.
     ///
-    /// Of sequences with the same addresses it is the first, whose code a linker keeps that finds functions with the same code.
+    /// If sequences have the same addresses, it is the first: a linker that merges identical functions keeps the first one's code.
     #[must_use]
     pub fn find(&self, pc: u64) -> Option<(&Row, Range<u64>)> {
         let found = self.find_declared(pc, || None)?;
         Some((found.row, found.range))
     }
 
-    /// Returns the same; of sequences with the same addresses the one of a function.
+    /// Returns the row that `pc` belongs to. If sequences have the same addresses, it selects the sequence of one function.
     ///
-    /// * `declaration`: the number of the file and the line where the function is declared. Only asked for if it matters.
+    /// * `declaration`: returns the number of the file and the line of the function's declaration. Called only if needed.
     pub(super) fn find_declared(
         &self,
         pc: u64,
@@ -164,7 +163,7 @@ impl<'a> LineTable<'a> {
         (self.program.as_ref()).map(gimli::IncompleteLineProgram::header)
     }
 
-    /// Returns a file by its number: one of the header, or before DWARF 5 one that the program adds.
+    /// Returns a file by its number: a file from the header, or before DWARF 5 a file that the program adds.
     pub(crate) fn file_entry(&self, index: u64) -> Option<&gimli::FileEntry<Bytes<'a>>> {
         let header = self.header()?;
         if let Some(entry) = header.file(index) {
@@ -189,7 +188,7 @@ impl<'a> LineTable<'a> {
 }
 
 impl Rows<'_> {
-    /// Returns the sequences that have the same addresses as one, if there are others.
+    /// Returns the other sequences with the same addresses, if any.
     fn twins_of(&self, (first, end): (usize, usize)) -> Option<&[(usize, usize)]> {
         if self.twins.is_empty() {
             return None;
@@ -199,13 +198,13 @@ impl Rows<'_> {
         self.twins.get(&key).map(Vec::as_slice)
     }
 
-    /// Returns the sequence that begins nearest after the place where a function is declared.
+    /// Returns the sequence whose first line is nearest after the declaration of a function.
     fn nearest(
         &self,
         twins: &[(usize, usize)],
         (file, line): (u64, u64),
     ) -> Option<(usize, usize)> {
-        /// So many functions are looked at.
+        /// The maximum number of functions to compare.
         const MOST: usize = 64;
         let after = |twin: &(usize, usize)| {
             let rows = self.rows.get(twin.0..twin.1)?;
@@ -234,7 +233,7 @@ fn twins(sequences: &[(Range<u64>, (usize, usize))]) -> BTreeMap<(u64, u64), Vec
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Returns the line table of a unit; that of its skeleton for a split unit. Units may share one.
+    /// Returns the line table of a unit. A split unit has its skeleton's table. Units may share one.
     ///
     /// # Errors
     /// If the header of the table is malformed. Faults in the program are no error; see
@@ -243,7 +242,7 @@ impl<'a> DebugInfo<'a> {
         self.lines_of(unit).map(|table| table.map(Arc::clone))
     }
 
-    /// Returns the same, lent.
+    /// Returns a reference to the line table of a unit.
     pub(super) fn lines_of(&self, unit: UnitId) -> Result<Option<&Arc<LineTable<'a>>>> {
         let read = || {
             let Some((unit, offset)) = self.line_offset(unit)? else {
@@ -263,7 +262,7 @@ impl<'a> DebugInfo<'a> {
         table.as_ref().map(Option::as_ref).map_err(Clone::clone)
     }
 
-    /// Returns the unit that has the line table of `unit`, and where the table is.
+    /// Returns the unit that has the line table of `unit`, and the offset of the table.
     ///
     /// # Errors
     /// If the unit cannot be read.
@@ -278,7 +277,7 @@ impl<'a> DebugInfo<'a> {
         Ok(offset.map(|offset| (partner, offset)))
     }
 
-    /// `read` is how many bytes all headers had that were read before.
+    /// `read` is the size in bytes of all headers read before.
     fn read_line_table(
         &self,
         unit: UnitId,
@@ -335,7 +334,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// Returns the rows of a table that has no directories or no files, and no formats for them.
+/// Returns the rows of a table that has no directories or no files, and no formats for these.
 fn rows_without_names<'a>(
     section: &[u8],
     offset: usize,
@@ -361,10 +360,10 @@ fn rows_without_names<'a>(
     }))
 }
 
-/// Executes a line program. gimli executes the instructions; the loop is ours because its own would
-/// overflow on the lowest possible `DW_LNS_advance_line`.
+/// Executes a line program. gimli executes each instruction. Its own loop is not used because it overflows on the lowest possible
+/// `DW_LNS_advance_line`.
 ///
-/// * `offset`: where the table is in the section.
+/// * `offset`: the offset of the table in the section.
 fn execute<'a>(
     header: &gimli::LineProgramHeader<Bytes<'a>>,
     offset: usize,
@@ -392,9 +391,9 @@ fn run<'a>(
     let mut instructions = header.instructions();
     let mut row = LineRow::new(header);
     let mut first = 0;
-    // Code that the linker threw away has no rows.
+    // Code that the linker discarded has no rows.
     let mut discarded = false;
-    // Not by `next_instruction`: to move instructions once more takes a fifth of the time.
+    // `next_instruction` is not used: moving each instruction again would add a fifth to the time.
     while let Some(instruction) = instructions.next_instruction(header).map_err(&fault)? {
         if overflows(&instruction) {
             return Err(fault(gimli::Error::BadSignedLeb128));
@@ -410,7 +409,7 @@ fn run<'a>(
                 discarded = address < row.address() || is_discarded(address, size);
             }
             LineInstruction::DefineFile(file) => {
-                // With room to grow: unlike rows, they are many only where harm is meant.
+                // The charge includes room to grow: unlike rows, files are numerous only in malicious input.
                 held.hold_all::<gimli::FileEntry<Bytes<'a>>>(2)?;
                 added.push(file);
                 continue;

@@ -1,7 +1,6 @@
 //! Counts the directories and files that the header of a line program lists, before gimli allocates them.
 //!
-//! gimli makes a value of some hundred bytes of an entry of one byte. What the entries mean is left to gimli. Source:
-//! DWARF 5 §6.2.4.
+//! gimli may allocate some hundred bytes for an entry of one byte. Interpreting the entries is left to gimli. Source: DWARF 5 §6.2.4.
 
 use gimli::{
     DebugLineOffset, DwForm, IncompleteLineProgram, LineInstruction, LineProgramHeader, constants,
@@ -12,11 +11,11 @@ use crate::error::{Error, Result};
 use crate::expr::Cursor;
 use crate::meter::Held;
 
-/// What gimli keeps of a directory and of a file.
+/// The bytes that gimli holds for a directory and for a file.
 const DIRECTORY: u64 = size_of::<gimli::AttributeValue<Bytes<'_>>>() as u64;
 const FILE: u64 = size_of::<gimli::FileEntry<Bytes<'_>>>() as u64;
 
-/// Why a line program was not parsed.
+/// The reason why a line program was not parsed.
 pub(crate) enum Refusal {
     /// A limit was reached.
     Limit(Error),
@@ -24,7 +23,7 @@ pub(crate) enum Refusal {
     Gimli(gimli::Error),
 }
 
-/// Parses the header of a line program, after its directories and files were paid for.
+/// Parses the header of a line program, after charging for its directories and files.
 ///
 /// # Errors
 /// If the header is malformed, or lists more than may be held.
@@ -44,10 +43,10 @@ pub(crate) fn parse_program<'a>(
     })
 }
 
-/// Reads the next instruction of a line program; `None` at its end.
+/// Reads the next instruction of a line program. Returns `None` at its end.
 ///
 /// # Errors
-/// If it is malformed. So is an advance by the lowest number of lines, on which gimli overflows when it executes it.
+/// If it is malformed. An advance by the lowest number of lines counts as malformed, because gimli overflows on it.
 pub(crate) fn next_instruction<'a>(
     instructions: &mut gimli::LineInstructions<Bytes<'a>>,
     header: &LineProgramHeader<Bytes<'a>>,
@@ -76,22 +75,22 @@ impl<'a> gimli::LineProgram<Bytes<'a>> for Header<'_, 'a> {
     fn add_file(&mut self, _: gimli::FileEntry<Bytes<'a>>) {}
 }
 
-/// What a header lists.
+/// The numbers of directories and files in a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Listed {
     directories: u64,
     files: u64,
-    /// True if they grow one by one, and may take twice their size; else gimli knows how many there are.
+    /// True if the lists grow one by one, and may take twice their size. Otherwise gimli knows their length in advance.
     grow: bool,
 }
 
 impl Listed {
-    /// Counts what the header at `offset` lists. Where a header is malformed it counts as far as gimli reads it.
+    /// Counts the entries of the header at `offset`. In a malformed header it counts the part that gimli reads.
     fn read(section: &[u8], offset: usize) -> Listed {
         let mut listed = Listed::default();
         if let Ok(unit) = UnitLength::read(section, offset as u64, "line table") {
             let body = section.get(unit.body).unwrap_or_default();
-            // gimli finds the fault, and says what it is.
+            // gimli finds and reports the fault.
             let _ = listed.count(&mut Cursor::new(body), unit.offset_size);
         }
         listed
@@ -131,7 +130,7 @@ impl Listed {
         Ok(())
     }
 
-    /// Lists that say which forms their entries have.
+    /// Counts the lists that give the forms of their entries.
     fn count_forms(&mut self, cursor: &mut Cursor<'_>, offset_size: u8) -> Result<()> {
         for count in [&mut self.directories, &mut self.files] {
             let mut forms = Vec::new();
@@ -144,7 +143,7 @@ impl Listed {
             if forms.is_empty() {
                 return Err(unknown_form());
             }
-            // So many are allocated at once, whatever follows.
+            // gimli allocates this many at once, before it reads any.
             let left = cursor.rest().len() as u64;
             *count = stated.min(left);
             let mut read = 0;
@@ -158,7 +157,7 @@ impl Listed {
         Ok(())
     }
 
-    /// Returns how many bytes gimli keeps of them.
+    /// Returns the number of bytes that gimli holds for these entries.
     fn bytes(&self) -> u64 {
         let directories = self.directories.saturating_mul(DIRECTORY);
         let files = self.files.saturating_mul(FILE);
@@ -167,7 +166,7 @@ impl Listed {
     }
 }
 
-/// Passes over a string and its end, and returns its length.
+/// Skips a string and its terminator, and returns its length.
 fn string(cursor: &mut Cursor<'_>) -> Result<usize> {
     let rest = cursor.rest();
     let length = rest.iter().position(|byte| *byte == 0);
@@ -177,13 +176,13 @@ fn string(cursor: &mut Cursor<'_>) -> Result<usize> {
     Ok(length)
 }
 
-/// Passes over a number of any length, as gimli does.
+/// Skips a number of any length, as gimli does.
 fn skip_leb128(cursor: &mut Cursor<'_>) -> Result<()> {
     while cursor.u8()? & 0x80 != 0 {}
     Ok(())
 }
 
-/// Passes over a value. Forms that are not listed are an error of gimli's.
+/// Skips a value. Unknown forms are left to gimli, which reports an error.
 pub(crate) fn skip_form(cursor: &mut Cursor<'_>, form: DwForm, offset_size: u8) -> Result<()> {
     let size = match form {
         constants::DW_FORM_data1 | constants::DW_FORM_flag | constants::DW_FORM_strx1 => 1,
@@ -224,7 +223,7 @@ mod tests {
     use crate::limits::Limits;
     use crate::meter::Meter;
 
-    /// A table of version 5, with these lists after the standard operations.
+    /// Returns a table of version 5, with these lists after the standard operations.
     fn table(lists: &[u8]) -> Vec<u8> {
         let mut header = vec![1, 1, 1, 0xfb, 14, 2, 0];
         header.extend(lists);
@@ -259,8 +258,7 @@ mod tests {
         }
     }
 
-    /// One directory by `DW_FORM_string`, and files by `DW_FORM_udata`, which have one byte each: the form of the
-    /// path is the only one that they need.
+    /// One directory by `DW_FORM_string`, and files by `DW_FORM_udata`, each in one byte. Only the path needs a form.
     #[test]
     fn files_are_paid_for_before_they_are_made() {
         let mut lists = vec![1, 1, 0x08, 1, b'/', 0, 1, 1, 0x0f, 100];
@@ -272,7 +270,7 @@ mod tests {
         assert!(refused.contains("`memory`"), "{refused}");
     }
 
-    /// gimli reserves as many as there are bytes left, before it sees that there are fewer files.
+    /// gimli reserves one entry for each remaining byte, before it finds fewer files.
     #[test]
     fn a_count_is_paid_for_as_far_as_there_are_bytes() {
         let lists = [1, 1, 0x08, 0, 1, 1, 0x0f, 0xff, 0xff, 0xff, 0xff, 0x0f];
@@ -285,7 +283,7 @@ mod tests {
         assert_eq!(held.meter().bytes(), 0);
     }
 
-    /// gimli does not make an entry that has no bytes, of which there could be any number.
+    /// gimli rejects entries without bytes, of which there could be any number.
     #[test]
     fn entries_without_bytes_are_malformed() {
         let no_forms = [0, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0];
@@ -312,7 +310,7 @@ mod tests {
         assert!(parsed(&table, &held(enough - 1)).is_err());
     }
 
-    /// Every prefix of the lists is an error, and none is made without having been paid for.
+    /// Every prefix of the lists is an error, and no entry is created before its charge.
     #[test]
     fn a_header_that_is_cut_is_malformed() {
         let lists = [1, 1, 0x08, 1, b'/', 0, 2, 1, 0x1f, 5, 0x1e, 1];

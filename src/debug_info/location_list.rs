@@ -1,8 +1,8 @@
-//! Location lists: which expressions hold at which addresses.
+//! Reads location lists: expressions and the addresses at which they hold.
 //!
-//! This module looks up the addresses of entries, which [`raw_list`](super::raw_list) decodes, tells the default entry
-//! from the bounded ones, and keeps where in its section an expression stands. Choosing an entry for a program
-//! location is left to [`eval`]. Sources: HET A.2.5.5; DWARF 5 §2.6.2.
+//! This module resolves the addresses of entries, which [`raw_list`](super::raw_list) decodes. It separates the default entry from the bounded ones,
+//! and keeps the section offset of each expression. Choosing an entry for a program location is left to [`eval`]. Sources: HET A.2.5.5; DWARF 5
+//! §2.6.2.
 
 use fallible_iterator::FallibleIterator;
 
@@ -20,24 +20,22 @@ pub struct LocationEntries<'d, 'a> {
     meter: &'d Meter,
 }
 
-/// The entries as they are encoded, one by one. They are not charged here.
+/// The encoded entries, one by one. They are not charged here.
 #[derive(Debug)]
 pub(super) struct EncodedLocations<'d, 'a> {
     info: &'d DebugInfo<'a>,
     unit: UnitId,
     expressions: eval::Unit,
     section: &'static str,
-    /// Where the list starts in the section.
+    /// The offset at which the list starts in the section.
     offset: u64,
     raw: RawLocations<'a>,
     base: Base,
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The entries of the location list at `offset` of the section that holds those of the unit:
-    /// `.debug_loclists`, before DWARF 5 `.debug_loc`. Base addresses are applied, and entries for code
-    /// that the linker threw away are left out. Every entry that is encoded takes a step, also one that is
-    /// not given.
+    /// Returns the entries of the location list at `offset`. The section is `.debug_loclists`, or `.debug_loc` before DWARF 5. Base addresses are
+    /// applied, and entries for discarded code are left out. Every encoded entry takes a step, even one that is left out.
     ///
     /// # Errors
     /// If the offset is outside the section. The iterator ends with its first error.
@@ -53,7 +51,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// Returns the same for whoever pays for each entry by themselves.
+    /// Returns the encoded entries, for callers that charge for each entry themselves.
     pub(super) fn encoded_locations(
         &self,
         unit: UnitId,
@@ -77,14 +75,14 @@ impl<'a> DebugInfo<'a> {
 }
 
 impl<'a> EncodedLocations<'_, 'a> {
-    /// The next entry of the list; `Some(None)` for one that says no expression: it only sets the base address, is of a
-    /// kind that says nothing of addresses, or is for code that is not there.
+    /// Returns the next entry of the list. `Some(None)` stands for an entry without an expression: it only sets the base address, has no addresses,
+    /// or is for discarded code.
     pub(super) fn next(&mut self) -> Result<Option<Option<LocationEntry<'a>>>> {
         let entry = self.raw.next()?;
         entry.map(|entry| self.resolve(&entry)).transpose()
     }
 
-    /// Returns the entry with its addresses. `None` for one that only sets the base address, or is for code that is not there.
+    /// Resolves the addresses of an entry. Returns `None` if it only sets the base address, or is for discarded code.
     fn resolve(&mut self, entry: &RawLocation<'a>) -> Result<Option<LocationEntry<'a>>> {
         let place = Origin {
             section: self.section,

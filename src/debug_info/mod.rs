@@ -1,14 +1,12 @@
-//! Units, functions, scopes, inlining, variables, types and line rows: what a debugger asks of the
-//! debugging information of one code object, and the answers to what expressions ask of it.
+//! Reads the debugging information of one code object: units, functions, scopes, inlining, variables, types and line rows. It also answers the
+//! queries of expressions.
 //!
-//! gimli parses the standard's encodings. Operation expressions stay bytes: `expr` decodes them, `eval`
-//! evaluates them, and call frame information is the business of `frame`.
-//! Sources: DWARF 5 §2 to §7 (also versions 2 to 4, and GNU's split DWARF 4); [HET](crate) A.2.2, A.2.5.5, A.3,
-//! A.4, A.5, A.6.2, A.7.5.
+//! gimli parses the standard's encodings. Operation expressions stay bytes: `expr` decodes them, and `eval` evaluates them. Call frame information is
+//! left to `frame`. Sources: DWARF 5 §2 to §7 (also versions 2 to 4, and GNU's split DWARF 4); [HET](crate) A.2.2, A.2.5.5, A.3, A.4, A.5, A.6.2,
+//! A.7.5.
 //!
-//! A [`DebugInfo`] borrows the sections and reads what is asked for when it is asked for. Everything that
-//! can be cut short by malformed input is: what is missing in an answer is nothing, `None`, or a
-//! `problem` beside it, unless the answer as a whole cannot be given.
+//! A [`DebugInfo`] borrows the sections and reads them on demand. Malformed input loses as little as possible: a missing part of an answer is `None`,
+//! an empty list, or a `problem` beside the answer. A query fails only if it has no answer at all.
 //!
 //! ```
 //! use hetdwarf::{inspect::Program, object::CodeObject};
@@ -136,15 +134,15 @@ use unit::UnitEntry;
 /// Bytes of a section, as gimli reads them. AMDGPU is little-endian.
 pub type Bytes<'a> = gimli::EndianSlice<'a, gimli::LittleEndian>;
 
-/// What is held of a unit as soon as it is known, in bytes.
+/// The bytes held for every unit once its header is read.
 const UNIT_SIZE: u64 = (size_of::<UnitEntry<'_>>() + size_of::<UnitCache<'_>>()) as u64;
 
 /// The line tables that were read.
 #[derive(Debug, Default)]
 struct LineTables<'a> {
-    /// By file and offset.
+    /// The tables by file and offset.
     tables: BTreeMap<(usize, usize), Result<Arc<LineTable<'a>>>>,
-    /// The bytes of all their headers.
+    /// The total size of their headers in bytes.
     bytes: usize,
 }
 
@@ -155,14 +153,14 @@ pub struct DebugInfo<'a> {
     files: Vec<File<'a>>,
     /// Sorted by file, section and offset.
     units: Vec<UnitEntry<'a>>,
-    /// What has been read of each, by the same numbers.
+    /// The data read for each unit, by the same numbers.
     caches: Vec<OnceLock<Box<UnitCache<'a>>>>,
-    /// Why the headers could not be followed to the end of a section.
+    /// The reason why the headers could not be read to the end of a section.
     broken: Option<Error>,
     dialect: Dialect,
-    /// The offsets of the units of the code object that are of version 6, and said to be of version 5 in the bytes that are read.
+    /// The offsets of the code object's units of version 6, whose headers have been changed to version 5.
     of_6: &'a [u64],
-    /// What is read once and kept, as indices are.
+    /// The memory charged for data that is read once and kept, such as indices.
     held: Held,
     /// Type units by file and signature.
     signatures: BTreeMap<(usize, u64), DieId>,
@@ -173,22 +171,20 @@ pub struct DebugInfo<'a> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Loads the debugging information. `section` gives the bytes of a section by its name
-    /// (`.debug_info`, …), empty if there is none; relocations are applied and compressed sections are
-    /// decompressed already.
+    /// Loads the debugging information. `section` returns the bytes of a section by name (`.debug_info`, …), empty if there is none. It must apply
+    /// relocations and decompress sections.
     ///
-    /// Nothing but the headers of units is read, and no fault in them is an error here: it is the last
-    /// item of [`units`](DebugInfo::units).
+    /// Only the headers of units are read. A fault in them is no error here: it is the last item of [`units`](DebugInfo::units).
     ///
     /// # Errors
-    /// What `section` fails with.
+    /// If `section` fails.
     pub fn load(section: impl FnMut(&'static str) -> Result<&'a [u8]>) -> Result<DebugInfo<'a>> {
         let file = File::load(false, section)?;
         let meter = Arc::new(Meter::new(&Limits::DEFAULT, file.length()));
         Ok(DebugInfo::of(file, meter))
     }
 
-    /// Returns the same; what is read is paid for.
+    /// Loads the debugging information, and charges `meter` for everything read.
     pub(crate) fn load_within(
         meter: &Arc<Meter>,
         section: impl FnMut(&'static str) -> Result<&'a [u8]>,
@@ -197,7 +193,7 @@ impl<'a> DebugInfo<'a> {
         Ok(DebugInfo::of(file, Arc::clone(meter)))
     }
 
-    /// Says which units of the code object's `.debug_info` are of version 6, though their headers say 5, by their offsets in order.
+    /// Sets the sorted offsets of the units in the code object's `.debug_info` that are of version 6, although their headers now have 5.
     pub(crate) fn with_units_of_6(mut self, of_6: &'a [u64]) -> DebugInfo<'a> {
         self.of_6 = of_6;
         self
@@ -222,7 +218,7 @@ impl<'a> DebugInfo<'a> {
         info
     }
 
-    /// Reads expressions with the codes of `dialect` instead of today's.
+    /// Reads expressions with the codes of `dialect` instead of the current ones.
     #[must_use]
     pub fn with_dialect(mut self, dialect: Dialect) -> DebugInfo<'a> {
         self.dialect = dialect;
@@ -230,7 +226,7 @@ impl<'a> DebugInfo<'a> {
         self
     }
 
-    /// Reads within other limits than the default ones.
+    /// Sets the limits for reading.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> DebugInfo<'a> {
         let length = self.files.iter().map(File::length).sum();
@@ -238,23 +234,23 @@ impl<'a> DebugInfo<'a> {
         self
     }
 
-    /// What all that is read of the file has cost.
+    /// Returns the meter with the costs of everything read from the file.
     pub(crate) fn meter(&self) -> &Arc<Meter> {
         self.held.meter()
     }
 
-    /// Returns a meter for a question that is asked by itself.
+    /// Returns a meter for a separate query.
     #[must_use]
     pub fn question(&self) -> Meter {
         self.meter().question()
     }
 
-    /// Pays for so many values of a type, which are kept as long as this is.
+    /// Charges for values of a type that are kept as long as `self`.
     fn hold_all<T>(&self, count: usize) -> Result<()> {
         self.held.hold_all::<T>(count)
     }
 
-    /// Reads and keeps data that makes later questions faster. `None` if it is unreadable, or not worth its cost.
+    /// Reads and keeps data that makes later queries faster. Returns `None` if it is unreadable, or not worth its cost.
     fn read_ahead<T>(&self, read: impl FnOnce(&Meter) -> Result<T>) -> Option<T> {
         let meter = self.meter().for_prefetch()?;
         let read = read(&meter);
@@ -263,13 +259,13 @@ impl<'a> DebugInfo<'a> {
         read.ok()
     }
 
-    /// Returns the limits that it is read within.
+    /// Returns the limits for reading.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         self.meter().limits()
     }
 
-    /// Adds the units of a file, and gives the number that the first of them got.
+    /// Adds the units of a file, and returns the number of the first one.
     fn add_file(&mut self, mut file: File<'a>) -> usize {
         let number = self.files.len();
         let first = self.units.len();
@@ -288,7 +284,7 @@ impl<'a> DebugInfo<'a> {
             let entry = UnitEntry::new(header, number);
             if let Some((signature, type_offset)) = entry.type_signature() {
                 let offset = entry.offset().saturating_add(type_offset) as u64;
-                // Linkers keep one of several equal units; of several all are as good.
+                // Linkers keep one of several equal units. If there are more, any of them will do.
                 self.signatures
                     .entry((number, signature))
                     .or_insert(DieId { unit: id, offset });
@@ -299,15 +295,15 @@ impl<'a> DebugInfo<'a> {
         first
     }
 
-    /// Returns the type with this signature: of the same file, else of the code object, else of any.
+    /// Returns the type with this signature. It prefers the same file, then the code object, then any other file.
     fn type_with_signature(&self, file: usize, signature: u64) -> Option<DieId> {
         let find = |file| self.signatures.get(&(file, signature)).copied();
         find(file).or_else(|| (0..self.files.len()).find_map(find))
     }
 }
 
-/// Text of the input. What is not UTF-8 is replaced, and only then copied and therefore cut: a small
-/// file can name one long string many times.
+/// Decodes text of the input as UTF-8, and replaces invalid bytes. Only invalid text is copied, and a copy is truncated: a small file can refer to
+/// one long string many times.
 pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     match core::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

@@ -1,11 +1,10 @@
-//! The indices of `.debug_names`, as they are encoded: names, and the entries that have them.
+//! Decodes the indices of `.debug_names`: names, and their entries.
 //!
-//! It reads field by field, for those who show or check the section; nothing of an index is trusted, and each table is
-//! looked at where it is asked for, within the bytes of the index. What entries say of other sections is left to the
-//! callers.
+//! It decodes every field, for code that prints or checks the section. Nothing in an index is trusted: each table is read on demand, within the
+//! bounds of the index. References to other sections are left to the callers.
 //!
-//! Not by gimli 0.34: a wrong version ends its reading of the section and a wrong abbreviation that of the index, it does not tell where
-//! tables are, bounds no attributes, and knows neither `DW_FORM_sec_offset` nor `DW_FORM_ref_sig8`. Source: DWARF 5 §6.1.1, §7.19.
+//! gimli 0.34 is not used: for it, a wrong version ends the section and a wrong abbreviation ends the index. It does not give the offsets of tables,
+//! and does not bound attributes. It knows neither `DW_FORM_sec_offset` nor `DW_FORM_ref_sig8`. Source: DWARF 5 §6.1.1, §7.19.
 
 use std::collections::BTreeMap;
 
@@ -20,16 +19,16 @@ use crate::expr::Cursor;
 /// The section.
 pub(crate) const SECTION: &str = ".debug_names";
 
-/// How many attributes an entry may have: the standard has five, GNU three more. Attributes can take no bytes, so that
-/// without a bound a small index could have endless entries.
+/// The maximum number of attributes of an entry: the standard has five, GNU three more. Attributes can take no bytes. Without a bound, a small index
+/// could have endless entries.
 const ATTRIBUTES: usize = 32;
 
 /// An index.
 #[derive(Clone, Debug)]
 pub(crate) struct NameIndex<'a> {
-    /// Where it starts in the section.
+    /// The offset of the index in the section.
     pub(crate) offset: u64,
-    /// What the header gives as length: the bytes after that field.
+    /// The length in the header: the number of bytes after the length field.
     pub(crate) length: u64,
     /// 4 or 8: the size of offsets in bytes.
     pub(crate) offset_size: u8,
@@ -40,20 +39,20 @@ pub(crate) struct NameIndex<'a> {
     pub(crate) bucket_count: u32,
     pub(crate) name_count: u32,
     pub(crate) abbreviations_size: u32,
-    /// The augmentation string, without the zeros that fill it up.
+    /// The augmentation string, without the padding zeros.
     pub(crate) augmentation: &'a [u8],
     /// The kinds of entries, in the order of their table.
     pub(crate) abbreviations: Vec<NameAbbreviation>,
-    /// Where in `abbreviations` a code is; of several the first.
+    /// The position of each code in `abbreviations`. If a code occurs several times, the first counts.
     by_code: BTreeMap<u64, usize>,
-    /// What ended the table of abbreviations too early.
+    /// The error that ended the table of abbreviations early.
     pub(crate) broken: Option<Error>,
     /// The bytes of the section up to the end of the index.
     bytes: &'a [u8],
     tables: Tables,
 }
 
-/// Where the tables start in the section.
+/// The offsets of the tables in the section.
 #[derive(Clone, Copy, Debug)]
 struct Tables {
     units: usize,
@@ -70,7 +69,7 @@ struct Tables {
 /// A kind of entry.
 #[derive(Clone, Debug)]
 pub(crate) struct NameAbbreviation {
-    /// Where it is in the section.
+    /// The offset of the abbreviation in the section.
     pub(crate) offset: u64,
     pub(crate) code: u64,
     pub(crate) tag: DwTag,
@@ -80,7 +79,7 @@ pub(crate) struct NameAbbreviation {
 /// An entry of a name.
 #[derive(Clone, Debug)]
 pub(crate) struct NameEntry {
-    /// Where it is in the section.
+    /// The offset of the entry in the section.
     pub(crate) offset: u64,
     /// The code of its abbreviation.
     pub(crate) code: u64,
@@ -95,18 +94,18 @@ pub(crate) struct NameValue {
     pub(crate) form: DwForm,
     /// A flag that is present is 1.
     pub(crate) value: u64,
-    /// Where it is in the section, and how many bytes it has.
+    /// The offset of the value in the section, and its size in bytes.
     pub(crate) at: usize,
     pub(crate) size: usize,
 }
 
 impl NameEntry {
-    /// The attribute of this name.
+    /// Returns the attribute with this code.
     pub(crate) fn value(&self, name: DwIdx) -> Option<NameValue> {
         self.values.iter().find(|value| value.name == name).copied()
     }
 
-    /// Returns the number of an attribute that counts something. `None` for a flag.
+    /// Returns the value of a numeric attribute, or `None` for a flag.
     pub(crate) fn number(&self, name: DwIdx) -> Option<u64> {
         let value = self.value(name)?;
         (value.form != dw::DW_FORM_flag_present).then_some(value.value)
@@ -117,8 +116,8 @@ impl<'a> NameIndex<'a> {
     /// Reads the header of the index at `offset` of the section, and its abbreviations.
     ///
     /// # Errors
-    /// If the header is not in the section, or its length goes past the end: nobody knows then where the next index
-    /// is. The offset of the next one is in [`end`](NameIndex::end) otherwise, also where the tables do not fit.
+    /// If the header is not in the section, or its length exceeds the section. The offset of the next index is unknown then. Otherwise
+    /// [`end`](NameIndex::end) has this offset, even if the tables do not fit.
     pub(crate) fn read(section: &'a [u8], offset: u64) -> Result<NameIndex<'a>> {
         let place = |error: Error| error.within(SECTION, offset);
         let header = UnitLength::read(section, offset, "name index").map_err(place)?;
@@ -162,7 +161,7 @@ impl<'a> NameIndex<'a> {
             by_code: BTreeMap::new(),
             broken: None,
             bytes: end,
-            // The string is filled up to a multiple of 4, wherever it starts.
+            // The string is padded to a multiple of 4, relative to its own start.
             tables: Tables::at(
                 cursor
                     .position()
@@ -175,7 +174,7 @@ impl<'a> NameIndex<'a> {
         Ok(index)
     }
 
-    /// Where the tables are, by the counts of the header.
+    /// Computes the offsets of the tables from the counts in the header.
     fn lay_out(&mut self) {
         let size = usize::from(self.offset_size);
         let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
@@ -205,12 +204,12 @@ impl<'a> NameIndex<'a> {
         self.bytes.len() as u64
     }
 
-    /// Returns true if all tables are within the index. Otherwise nothing of them can be relied upon.
+    /// Returns true if all tables are within the index. Otherwise none of them is reliable.
     pub(crate) fn fits(&self) -> bool {
         self.tables.pool <= self.bytes.len()
     }
 
-    /// Returns how many bytes the tables take from the start of the index.
+    /// Returns the size of the tables in bytes, from the start of the index.
     pub(crate) fn needed(&self) -> u64 {
         (self.tables.pool as u64).saturating_sub(self.offset)
     }
@@ -236,40 +235,40 @@ impl<'a> NameIndex<'a> {
         (index < self.local_type_unit_count).then_some(found)
     }
 
-    /// Returns the signature of a type unit that is in another file.
+    /// Returns the signature of a type unit in another file.
     pub(crate) fn foreign_type_unit(&self, index: u32) -> Option<u64> {
         let found = self.number(self.tables.foreign_type_units, index, 8)?;
         (index < self.foreign_type_unit_count).then_some(found)
     }
 
-    /// The number, from 1, of the first name in a bucket; 0 for an empty one.
+    /// Returns the number, from 1, of the first name in a bucket, or 0 for an empty one.
     pub(crate) fn bucket(&self, bucket: u32) -> Option<u32> {
         let found = self.number(self.tables.buckets, bucket, 4)?;
         let found = u32::try_from(found).ok()?;
         (bucket < self.bucket_count).then_some(found)
     }
 
-    /// The hash of a name, by its number from 1. `None` if the index has no hash table.
+    /// Returns the hash of a name, by its number from 1, or `None` if the index has no hash table.
     pub(crate) fn hash(&self, name: u32) -> Option<u32> {
         let has = self.bucket_count > 0 && name <= self.name_count;
         let found = self.number(self.tables.hashes, name.checked_sub(1)?, 4)?;
         u32::try_from(found).ok().filter(|_| has)
     }
 
-    /// The offset of a name in `.debug_str`, by its number from 1.
+    /// Returns the offset of a name in `.debug_str`, by its number from 1.
     pub(crate) fn string(&self, name: u32) -> Option<u64> {
         let found = self.number(self.tables.strings, name.checked_sub(1)?, self.offset_size)?;
         (name <= self.name_count).then_some(found)
     }
 
-    /// Where in the section the entries of a name start, by its number from 1.
+    /// Returns the section offset at which the entries of a name start, by its number from 1.
     pub(crate) fn entries_of(&self, name: u32) -> Option<u64> {
         let found = self.number(self.tables.entries, name.checked_sub(1)?, self.offset_size)?;
         let at = found.checked_add(self.tables.pool as u64)?;
         (name <= self.name_count).then_some(at)
     }
 
-    /// Returns the places in the section of the offsets of units, and of the type units in the same file, with the offsets.
+    /// Returns the offsets of the units, and of the type units in the same file, with the places in the section that hold these offsets.
     pub(crate) fn units(&self) -> impl Iterator<Item = (usize, Option<u64>)> {
         let count = self.unit_count.saturating_add(self.local_type_unit_count);
         let size = usize::from(self.offset_size);
@@ -280,7 +279,7 @@ impl<'a> NameIndex<'a> {
         })
     }
 
-    /// The place in the section of the offset of a name's entries, by its number from 1.
+    /// Returns the place in the section that holds the offset of a name's entries, by its number from 1.
     pub(crate) fn place_of_entries(&self, name: u32) -> usize {
         let index = usize::try_from(name)
             .unwrap_or(usize::MAX)
@@ -291,19 +290,19 @@ impl<'a> NameIndex<'a> {
             .saturating_add(index.saturating_mul(size))
     }
 
-    /// Where in the section the entries start: what the offsets of entries count from.
+    /// Returns the section offset at which the entries start. The offsets of entries are relative to it.
     pub(crate) fn pool(&self) -> u64 {
         self.tables.pool as u64
     }
 
-    /// Where in the section the hash of a name stands, by its number from 1.
+    /// Returns the section offset of the string offset for a name, by its number from 1.
     pub(crate) fn place_of_name(&self, name: u32) -> u64 {
         let index = u64::from(name).saturating_sub(1);
         let size = u64::from(self.offset_size);
         (self.tables.strings as u64).saturating_add(index.saturating_mul(size))
     }
 
-    /// Where in the section a bucket stands.
+    /// Returns the section offset of a bucket.
     pub(crate) fn place_of_bucket(&self, bucket: u32) -> u64 {
         (self.tables.buckets as u64).saturating_add(u64::from(bucket).saturating_mul(4))
     }
@@ -335,15 +334,15 @@ impl<'a> NameIndex<'a> {
         }
     }
 
-    /// Returns the abbreviation with a code; of several the first.
+    /// Returns the abbreviation with a code. If a code occurs several times, it is the first.
     pub(crate) fn abbreviation(&self, code: u64) -> Option<&NameAbbreviation> {
         self.abbreviations.get(*self.by_code.get(&code)?)
     }
 
-    /// Returns the entry at an offset of the section and where the next one is; nothing at the end of the entries of a name.
+    /// Returns the entry at an offset of the section, and the offset of the next one. Returns `None` at the end of the entries of a name.
     ///
     /// # Errors
-    /// If it is outside of the index, or its abbreviation is not there or has forms without a size.
+    /// If it is outside of the index, or its abbreviation is missing or has forms without a size.
     pub(crate) fn entry_at(&self, offset: u64) -> Result<Option<(NameEntry, u64)>> {
         let place = |error: Error| error.within(SECTION, offset);
         let malformed = |reason: String| place(Error::malformed("name index entry", reason));
@@ -438,7 +437,7 @@ fn read_abbreviation(cursor: &mut Cursor<'_>, offset: u64) -> Result<Option<Name
     }))
 }
 
-/// Returns the value of a form. `None` for one that is no constant, flag or reference.
+/// Returns the value of a form, or `None` if it is no constant, flag or reference.
 fn read_value(cursor: &mut Cursor<'_>, form: DwForm, offset_size: u8) -> Result<Option<u64>> {
     Ok(Some(match form {
         dw::DW_FORM_flag_present => 1,
@@ -459,8 +458,8 @@ fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.get(..end).unwrap_or_default()
 }
 
-/// The hash of a name: of its characters, folded to lower case (DWARF 5 §7.33). Letters beyond ASCII are folded as
-/// Unicode's simple case folding does, as far as lower case is that.
+/// Computes the hash of a name from its characters, folded to lower case (DWARF 5 §7.33). Letters beyond ASCII are folded with Unicode's simple case
+/// folding, as far as this equals lower case.
 pub(crate) fn hash(name: &[u8]) -> u32 {
     let step = |hash: u32, byte: u8| hash.wrapping_mul(33).wrapping_add(byte.into());
     match core::str::from_utf8(name) {
@@ -478,7 +477,7 @@ pub(crate) fn hash(name: &[u8]) -> u32 {
     }
 }
 
-/// Returns a letter in its folded form, where that is one letter. The Turkish letters are folded to `i`.
+/// Returns the folded form of a letter, if that is one letter. The Turkish letters are folded to `i`.
 fn fold(letter: char) -> char {
     if matches!(letter, '\u{130}' | '\u{131}') {
         return 'i';

@@ -1,7 +1,7 @@
-//! Line tables without directories or files, which may have no entry formats either.
+//! Supports line tables without directories or files, which may have no entry formats either.
 //!
-//! Such a table is valid: both counts of formats may be 0 if there is nothing to describe. gimli wants each list of formats to
-//! have a path. It is given a copy in which they have one. Source: DWARF 5 §6.2.4, numbers 15 to 20.
+//! Such a table is valid: both counts of formats may be 0 if there is nothing to describe. gimli requires a path in each list of formats, so it gets
+//! a copy with a path added. Source: DWARF 5 §6.2.4, numbers 15 to 20.
 
 use gimli::constants as dw;
 
@@ -13,11 +13,10 @@ use crate::expr::Cursor;
 /// A list of formats with a path as text in the entry, and none.
 const FORMATS: [u8; 3] = [1, dw::DW_LNCT_path.0 as u8, dw::DW_FORM_string.0 as u8];
 
-/// Copies the line table at an offset of a section, with a format for each list that has neither formats nor entries. Nothing if
-/// there is no such list, or the table is not as DWARF 5 has it. The copy is the table alone; what it is longer than the
-/// table is in its lengths.
+/// Copies the line table at an offset of a section, and adds a format to each list that has neither formats nor entries. Returns `None` if there is
+/// no such list, or the table is not valid DWARF 5. The copy contains only the table, and its length fields include the added bytes.
 ///
-/// The caller pays for as many bytes as the section has after the offset.
+/// The caller charges for all bytes of the section after the offset.
 pub(crate) fn complete(section: &[u8], offset: usize) -> Option<Vec<u8>> {
     let header = Header::read(section, offset).ok()?;
     let lists = header.lists.into_iter().flatten().collect::<Vec<usize>>();
@@ -45,13 +44,13 @@ pub(crate) fn complete(section: &[u8], offset: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Where things are in a table of DWARF 5, in the section.
+/// The offsets in the section of the fields of a DWARF 5 table.
 struct Header {
     end: usize,
-    /// The places and sizes of the two lengths.
+    /// The offsets and sizes of the two length fields.
     length: (usize, usize),
     header_length: (usize, usize),
-    /// The counts of formats of directories and files, where both formats and entries are none.
+    /// The offsets of the format counts for directories and files, where both formats and entries are empty.
     lists: [Option<usize>; 2],
 }
 
@@ -69,7 +68,7 @@ impl Header {
             header_length: (body.start.saturating_add(4), size),
             lists: [None; 2],
         };
-        // The sizes of addresses and of segment selectors stand before the length of the header.
+        // The sizes of addresses and of segment selectors come before the length of the header.
         if cursor.u16()? != 5 {
             return Ok(header);
         }
@@ -86,7 +85,7 @@ impl Header {
     }
 }
 
-/// Passes over a list of formats and the entries that have them. Gives its place if there are neither.
+/// Skips a list of formats and the entries that have them. Returns its offset if both are empty.
 fn formats(cursor: &mut Cursor<'_>, offset_size: u8) -> Result<Option<usize>> {
     let at = cursor.position();
     let mut forms = Vec::new();
@@ -123,7 +122,7 @@ mod tests {
 
     #[test]
     fn lists_without_formats_get_one_and_the_lengths_follow() {
-        // No directories, no files; one directory "d" and no files; a file "f" in it as a number of one byte.
+        // No directories and no files; one directory "d" and no files; a file "f" in directory "d", whose number has one byte.
         let cases: [(&[u8], usize); 3] = [
             (&[0, 0, 0, 0], 4),
             (&[1, 1, 8, 1, b'd', 0, 0, 0], 2),
@@ -144,7 +143,7 @@ mod tests {
 
     #[test]
     fn other_tables_are_left_alone() {
-        // All formats are there; entries without formats; a form that nobody knows.
+        // All formats are present; entries without formats; an unknown form.
         for lists in [
             &[1, 1, 8, 0, 1, 1, 8, 0][..],
             &[0, 3, 0, 2],

@@ -1,9 +1,9 @@
-//! Packages of `.dwo` files (`.dwp`): which part of each section belongs to a unit.
+//! Reads packages of `.dwo` files (`.dwp`): the part of each section that belongs to a unit.
 //!
-//! In a package the sections of many `.dwo` files follow each other, and a unit's offsets count from where its file's part starts. An index
-//! says where that is. gimli reads its tables; what units make of their parts is `unit`'s and `file`'s business. Units are found in the index
-//! by where they lie and not by their number: that of a unit of GNU's extension is in its first entry, which cannot be read before.
-//! Sources: DWARF 5 §7.3.5; for version 2 the description of GNU's extension, "DWARF Package File Format".
+//! In a package, each section joins the sections of many `.dwo` files, and a unit's offsets are relative to its file's part. An index locates the
+//! parts. gimli reads the tables of the index; using the parts is left to `unit` and `file`. Units are looked up in the index by offset and not by
+//! their identifier: GNU's extension has the identifier in the first entry, which cannot be read before. Sources: DWARF 5 §7.3.5; for version 2 the
+//! description of GNU's extension, "DWARF Package File Format".
 
 use core::ops::Range;
 
@@ -13,15 +13,15 @@ use super::Bytes;
 use crate::error::{Error, Result};
 use crate::meter::Held;
 
-/// As how many steps a row counts: all of its columns are read, and rows are sorted.
+/// The steps charged for a row: all of its columns are read, and rows are sorted.
 const PER_ROW: u64 = 8;
 
-/// A unit's parts of the sections of a package. `None` for a section that it does not use.
+/// A unit's parts of the sections of a package, or `None` for a section that it does not use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Contributions {
     pub(super) abbreviations: Option<Part>,
     pub(super) lines: Option<Part>,
-    /// The part of `.debug_loclists.dwo`, or before DWARF 5 of `.debug_loc.dwo`.
+    /// The part of `.debug_loclists.dwo`, or `.debug_loc.dwo` before DWARF 5.
     pub(super) locations: Option<Part>,
     pub(super) ranges: Option<Part>,
     pub(super) string_offsets: Option<Part>,
@@ -46,7 +46,7 @@ impl Part {
         self.start().saturating_add(size)
     }
 
-    /// Returns the offset in the section of what has an offset in the part. `None` if that is outside.
+    /// Converts an offset in the part to an offset in the section. Returns `None` if it is outside the part.
     pub(super) fn offset(self, offset: usize) -> Option<usize> {
         let found = self.start().checked_add(offset)?;
         (found < self.end()).then_some(found)
@@ -65,14 +65,14 @@ struct Row {
 /// The indices of a package.
 #[derive(Debug)]
 pub(super) struct Package {
-    /// By where their units are.
+    /// The rows by the offset of their units.
     rows: Vec<Row>,
-    /// Why one of the indices could not be read.
+    /// The reason why one of the indices could not be read.
     problem: Option<Error>,
 }
 
 impl Package {
-    /// Reads the indices. `None` if there is none, as in a `.dwo` file.
+    /// Reads the indices. Returns `None` if there is none, as in a `.dwo` file.
     pub(super) fn read(units: &[u8], types: &[u8], held: &Held) -> Option<Package> {
         if units.is_empty() && types.is_empty() {
             return None;
@@ -100,7 +100,7 @@ impl Package {
         index: &UnitIndex<Bytes<'_>>,
         held: &Held,
     ) -> Result<()> {
-        // Without columns any number of rows takes no bytes.
+        // Without columns, any number of rows would take no bytes.
         let rows = match index.section_count() {
             0 => 0,
             _ => index.unit_count(),
@@ -141,15 +141,15 @@ impl Package {
         Ok(())
     }
 
-    /// Why one of the indices could not be read.
+    /// Returns the reason why one of the indices could not be read.
     pub(super) fn problem(&self) -> Option<&Error> {
         self.problem.as_ref()
     }
 
-    /// Returns the parts of a unit, by its bytes in a section.
+    /// Returns the parts of a unit, given its range in a section.
     ///
     /// # Errors
-    /// If no row has all of it.
+    /// If no row contains the whole range.
     pub(super) fn contributions(
         &self,
         section: SectionId,
@@ -174,7 +174,7 @@ impl Package {
 }
 
 impl Contributions {
-    /// Returns the offset in a section of what has an offset in the unit's part.
+    /// Converts an offset in the unit's part to an offset in the section.
     ///
     /// # Errors
     /// If the unit has no part of the section, or the offset is outside.
@@ -197,7 +197,7 @@ fn malformed(section: &'static str, error: gimli::Error) -> Error {
     Error::malformed("unit index", error.to_string()).within(section, 0)
 }
 
-/// The bytes from the start of a part to its end, as far as the section has them.
+/// Returns the bytes of a part, as far as the section has them.
 pub(super) fn bounds(part: Part) -> Range<usize> {
     part.start()..part.end()
 }
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(at(0x40).unwrap().abbreviations, part(0x100, 0x20));
         assert_eq!(at(0x6f).unwrap().lines, None);
         assert!(at(0x70).is_err());
-        // One that goes on in the part of another.
+        // A unit that continues into the next part.
         assert!(
             package
                 .contributions(SectionId::DebugInfo, 0x30..0x41)
@@ -264,7 +264,7 @@ mod tests {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let package = read(&bytes, 1000);
         assert!(package.contributions(SectionId::DebugInfo, 0..1).is_err());
-        // Cut anywhere, it is an error and no panic.
+        // Cut anywhere, the index causes an error and no panic.
         let whole = index(&[[(0, 0x40), (0, 0x100), (0, 8)]; 2]);
         for end in 1..whole.len() {
             assert!(read(whole.get(..end).unwrap(), 1000).problem().is_some());

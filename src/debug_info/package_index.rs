@@ -1,12 +1,12 @@
-//! The indices of a package as tables: `.debug_cu_index` and `.debug_tu_index`. Which part of each section belongs to a row is read here
-//! field by field; for reading units gimli does it ([`package`](super::package)).
+//! Decodes the indices of a package, `.debug_cu_index` and `.debug_tu_index`, as tables. This module decodes every field, to print them; to read
+//! units, [`package`](super::package) uses gimli.
 //!
 //! Sources: DWARF 5 §7.3.5; for version 2 the description of GNU's extension, "DWARF Package File Format".
 
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
 
-/// The columns of version 2 and of version 5, by their numbers.
+/// The names of the columns in version 2 and in version 5, by number.
 const COLUMNS: [[&str; 9]; 2] = [
     [
         "",
@@ -32,14 +32,14 @@ const COLUMNS: [[&str; 9]; 2] = [
     ],
 ];
 
-/// What the header of an index says, and where its tables are.
+/// The header of an index, and the offsets of its tables.
 pub(crate) struct PackageIndex<'a> {
     pub(crate) version: u32,
     columns: u32,
     pub(crate) units: u32,
     pub(crate) slots: u32,
     bytes: &'a [u8],
-    /// Where the signatures start.
+    /// The offset of the signatures.
     start: usize,
 }
 
@@ -47,10 +47,10 @@ impl<'a> PackageIndex<'a> {
     /// Reads the header.
     ///
     /// # Errors
-    /// If its version is not known, or its tables are not in the section.
+    /// If its version is unknown, or its tables are not in the section.
     pub(crate) fn read(bytes: &'a [u8]) -> Result<PackageIndex<'a>> {
         let mut cursor = Cursor::new(bytes);
-        // From version 5 on the version has two bytes, and two that are not used follow.
+        // From version 5 on the version has two bytes, and two unused ones follow.
         let version = match cursor.u32()? {
             2 => 2,
             other => other & 0xffff,
@@ -79,7 +79,7 @@ impl<'a> PackageIndex<'a> {
         Ok(index)
     }
 
-    /// Returns the number at an index of the table that starts so many bytes after the header.
+    /// Returns the number at an index of the table that starts at this offset from the header.
     fn word(&self, table: usize, index: usize) -> u32 {
         let at = index
             .saturating_mul(4)
@@ -89,7 +89,7 @@ impl<'a> PackageIndex<'a> {
         bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
-    /// The name of a column, empty for one that is not known, and its number.
+    /// Returns the name of a column, empty for an unknown one, and its number.
     pub(crate) fn column(&self, column: usize) -> (&'static str, u32) {
         let [old, new] = &COLUMNS;
         let names = if self.version == 5 { new } else { old };
@@ -103,12 +103,12 @@ impl<'a> PackageIndex<'a> {
         usize::try_from(self.slots).unwrap_or(usize::MAX)
     }
 
-    /// Returns how many sections the units have parts of.
+    /// Returns the number of sections of which the units have parts.
     pub(crate) fn column_count(&self) -> usize {
         usize::try_from(self.columns).unwrap_or(usize::MAX)
     }
 
-    /// Returns the signature in a slot, and the row that it leads to, counted from 0; None of a slot that is empty.
+    /// Returns the signature in a slot, and its row, counted from 0, or `None` for an empty slot.
     pub(crate) fn slot(&self, slot: usize) -> Option<(u64, u32)> {
         let row = self.word(self.slot_count().saturating_mul(8), slot);
         let row = row.checked_sub(1)?;
@@ -118,12 +118,12 @@ impl<'a> PackageIndex<'a> {
         Some((signature, row))
     }
 
-    /// Where the signature of a slot is in the section.
+    /// Returns the section offset of the signature in a slot.
     pub(crate) fn signature_offset(&self, slot: usize) -> u64 {
         slot.saturating_mul(8).saturating_add(self.start) as u64
     }
 
-    /// Returns the part of a row and a column, both counted from 0: where it starts, and its size. None if there is no such row or column.
+    /// Returns the offset and size of the part for a row and a column, both counted from 0, or `None` if there is no such row or column.
     pub(crate) fn part(&self, row: usize, column: usize) -> Option<(u32, u32)> {
         let columns = self.column_count();
         let units = usize::try_from(self.units).unwrap_or(usize::MAX);

@@ -1,7 +1,6 @@
-//! Which of many half-open ranges of addresses contains an address.
+//! Finds which of many half-open ranges of addresses contains an address.
 //!
-//! It leaves to others what the ranges belong to. Where ranges overlap, the one that starts last wins:
-//! for nested ranges that is the innermost.
+//! The ranges may stand for anything. Where ranges overlap, the one that starts last wins. For nested ranges that is the innermost.
 
 use core::ops::Range;
 
@@ -13,7 +12,7 @@ pub(super) struct RangeMap<T> {
 }
 
 impl<T: Copy> RangeMap<T> {
-    /// Builds the map; empty ranges count for nothing. Of equal ranges the last one wins.
+    /// Builds the map, and ignores empty ranges. If ranges are equal, the last one wins.
     pub(super) fn new(mut entries: Vec<(Range<u64>, T)>) -> RangeMap<T> {
         entries.retain(|(range, _)| range.start < range.end);
         // Stable, so that equal ranges keep their order and the last of them ends on top of the stack.
@@ -33,7 +32,7 @@ impl<T: Copy> RangeMap<T> {
         }
     }
 
-    /// What belongs to the innermost range that contains `address`.
+    /// Returns the value for the innermost range that contains `address`.
     pub(super) fn get(&self, address: u64) -> Option<T> {
         let after = self
             .segments
@@ -52,7 +51,7 @@ struct Sweep<T> {
 }
 
 impl<T: Copy> Sweep<T> {
-    /// Moves on to the address `to`. Every turn of the loop ends a range or the loop.
+    /// Moves on to the address `to`. Every iteration ends a range or the loop.
     fn advance(&mut self, to: u64) {
         while self.at < to {
             let Some(&(end, value)) = self.open.last() else {
@@ -74,7 +73,7 @@ impl<T: Copy> Sweep<T> {
 mod tests {
     use super::*;
 
-    /// Returns the definition, without any cleverness.
+    /// Computes the result directly from the definition, for comparison.
     fn slow(entries: &[(Range<u64>, u32)], address: u64) -> Option<u32> {
         entries
             .iter()

@@ -1,6 +1,6 @@
-//! The addresses that an entry covers.
+//! Reads the addresses that an entry covers.
 //!
-//! It leaves to others what an entry is. Sources: DWARF 5 §2.17, §7.28; DWARF 4 §2.17.3.
+//! Interpreting the entry is left to the callers. Sources: DWARF 5 §2.17, §7.28; DWARF 4 §2.17.3.
 
 use core::ops::Range;
 
@@ -14,7 +14,7 @@ use super::value::DieValue;
 use crate::error::{Error, Origin, Result};
 use crate::meter::Meter;
 
-/// What an entry's attributes say of its addresses.
+/// The attributes of an entry about its addresses.
 enum Covered {
     /// There are no such attributes, or only a first address.
     Unsaid,
@@ -23,8 +23,8 @@ enum Covered {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The address ranges of an entry, in the order of its list; empty ranges are left out, and those of
-    /// code that the linker threw away as far as they say so (they start at the two highest addresses).
+    /// Returns the address ranges of an entry, in the order of its list. Empty ranges are left out, and ranges of discarded code that are marked as
+    /// such (they start at the two highest addresses).
     ///
     /// # Errors
     /// If the attributes or the range list are malformed.
@@ -42,7 +42,7 @@ impl<'a> DebugInfo<'a> {
         Ok(ranges)
     }
 
-    /// Returns true if an entry says which addresses it covers.
+    /// Returns true if an entry has attributes for the addresses it covers.
     pub(super) fn says_ranges(&self, die: &Die<'a>) -> bool {
         !matches!(self.covered(die), Ok(Covered::Unsaid))
     }
@@ -52,7 +52,7 @@ impl<'a> DebugInfo<'a> {
         self.for_each_range(die, meter, |range| range.contains(&pc))
     }
 
-    /// Gives the ranges of an entry to `found` until it says that that is enough; whether it said so.
+    /// Passes the ranges of an entry to `found` until it returns true. Returns true if it did.
     pub(super) fn for_each_range(
         &self,
         die: &Die<'a>,
@@ -81,7 +81,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// Returns the same with empty ranges, and those of code that the linker threw away.
+    /// Calls `found` for each range of the list, including empty ranges and ranges of discarded code.
     pub(crate) fn for_each_listed(
         &self,
         id: DieId,

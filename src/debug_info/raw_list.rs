@@ -1,9 +1,8 @@
-//! Location and range lists as they are encoded, and which addresses their entries mean.
+//! Decodes location and range lists, and computes the addresses of their entries.
 //!
-//! Everything that reads a list reads it here: [`location_list`](super::location_list) and [`ranges`](super::ranges),
-//! which know a unit, and dumps of sections that no unit refers to. Entries of location lists are decoded here, because
-//! GCC has a kind of its own among them, which gimli does not know; those of range lists by gimli. Sources: DWARF 5
-//! §2.6.2, §2.17.3, §7.7.3, §7.25; DWARF 4 §2.6.2, §2.17.3; GNU's split DWARF 4.
+//! All lists are decoded here: for [`location_list`](super::location_list) and [`ranges`](super::ranges), which know a unit, and for dumps of
+//! sections that no unit refers to. This module decodes the entries of location lists, because gimli does not know GCC's additional kind of entry.
+//! gimli decodes the entries of range lists. Sources: DWARF 5 §2.6.2, §2.17.3, §7.7.3, §7.25; DWARF 4 §2.6.2, §2.17.3; GNU's split DWARF 4.
 
 use core::ops::Range;
 
@@ -13,14 +12,14 @@ use gimli::{DwLle, RawRngListEntry};
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
 
-/// What an entry says of addresses.
+/// The addresses in an entry, as encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bounds {
     /// The base of the following offsets.
     Base(u64),
     /// A base address, as an index of `.debug_addr`.
     BaseIndex(u64),
-    /// Both count from the base.
+    /// Two offsets from the base.
     Offsets(u64, u64),
     /// Indices of `.debug_addr`.
     Indices(u64, u64),
@@ -30,9 +29,9 @@ pub(crate) enum Bounds {
     Addresses(u64, u64),
     /// An address, and a length.
     AddressAndLength(u64, u64),
-    /// Any address at which no other entry of the list holds.
+    /// Any address that no other entry of the list covers.
     Default,
-    /// GNU's: which rows of the line table the two ends of the next entry mean. It changes nothing of their addresses.
+    /// GNU's entry that selects line table rows for the two ends of the next entry. It does not affect addresses.
     ViewPair(u64, u64),
 }
 
@@ -53,10 +52,10 @@ impl From<RawRngListEntry<usize>> for Bounds {
     }
 }
 
-/// What the offsets of a list count from, which its entries change as they are read.
+/// The base address for the offsets of a list, which its entries change as they are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Base {
-    /// Nothing if it is not known, because there is no unit or no table of addresses.
+    /// `None` if it is unknown, because there is no unit or no table of addresses.
     address: Option<u64>,
     address_size: u8,
 }
@@ -65,12 +64,12 @@ pub(crate) struct Base {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listed {
     pub(crate) range: Range<u64>,
-    /// True if it is for code that the linker threw away.
+    /// True if it is for code that the linker discarded.
     pub(crate) is_discarded: bool,
 }
 
 impl Base {
-    /// The base at the start of a list; addresses have so many bytes.
+    /// Returns the base at the start of a list, for addresses of the given size.
     pub(crate) fn new(address: Option<u64>, address_size: u8) -> Base {
         Base {
             address,
@@ -78,11 +77,10 @@ impl Base {
         }
     }
 
-    /// Returns the addresses of an entry. `None` for one that has none, or whose base is unknown. `indexed` looks an address up
-    /// in `.debug_addr`.
+    /// Returns the addresses of an entry, or `None` if it has none, or its base is unknown. `indexed` looks up an address in `.debug_addr`.
     ///
     /// # Errors
-    /// Those of `indexed`.
+    /// If `indexed` fails.
     pub(crate) fn listed(
         &mut self,
         bounds: Bounds,
@@ -125,7 +123,7 @@ impl Base {
     }
 }
 
-/// Adds within the size of an address.
+/// Adds modulo the size of an address.
 fn add(address: u64, offset: u64, size: u8) -> u64 {
     address.wrapping_add(offset) & highest(size)
 }
@@ -140,25 +138,25 @@ pub(crate) fn highest(size: u8) -> u64 {
     }
 }
 
-/// Returns true if an address stands for code that the linker threw away: the two highest addresses
-/// (DWARF 6 issue 200609.1; the second is for the lists of DWARF 4, where the first has a meaning).
+/// Returns true if an address stands for discarded code: one of the two highest addresses (DWARF 6 issue 200609.1). The second is for the lists of
+/// DWARF 4, where the first has another meaning.
 pub(super) fn is_discarded(address: u64, address_size: u8) -> bool {
     highest(address_size).wrapping_sub(address) <= 1
 }
 
-/// How a location list is encoded.
+/// The encoding of a location list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LocationFormat {
     /// Pairs of addresses: `.debug_loc` (DWARF 4 §2.6.2).
     Pairs,
-    /// Kinds, as GNU's split DWARF 4 has them: `.debug_loc.dwo`.
+    /// Kinds, in the numbering of GNU's split DWARF 4: `.debug_loc.dwo`.
     GnuSplit,
     /// Kinds: `.debug_loclists` (DWARF 5 §7.7.3).
     Kinds,
 }
 
 impl LocationFormat {
-    /// Returns the format of a unit of a version of DWARF, in a `.dwo` file or not.
+    /// Returns the format for a DWARF version, in a `.dwo` file or not.
     pub(crate) fn of(version: u16, split: bool) -> LocationFormat {
         match (version, split) {
             (5.., _) => LocationFormat::Kinds,
@@ -171,14 +169,14 @@ impl LocationFormat {
 /// An entry of a location list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RawLocation<'a> {
-    /// `DW_LLE_…`; nothing in pairs of addresses, whose entries have no kinds.
+    /// `DW_LLE_…`, or `None` in pairs of addresses, which have no kinds.
     pub(crate) kind: Option<DwLle>,
     pub(crate) bounds: Bounds,
-    /// Its expression, which stands at this offset of the section.
+    /// Its expression, and the expression's offset in the section.
     pub(crate) expression: Option<(u64, &'a [u8])>,
 }
 
-/// A location list that is read.
+/// A location list being read.
 #[derive(Debug)]
 pub(crate) struct RawLocations<'a> {
     cursor: Cursor<'a>,
@@ -189,7 +187,7 @@ pub(crate) struct RawLocations<'a> {
 }
 
 impl<'a> RawLocations<'a> {
-    /// The list at `offset` of a section; `bytes` is the section, or its beginning up to where the list must end.
+    /// Starts reading the list at `offset` of a section. `bytes` is the section, or its beginning up to the limit of the list.
     ///
     /// # Errors
     /// If the offset is outside.
@@ -217,15 +215,15 @@ impl<'a> RawLocations<'a> {
         })
     }
 
-    /// Where the next byte to read is.
+    /// Returns the offset of the next byte to read.
     pub(crate) fn offset(&self) -> u64 {
         self.cursor.position() as u64
     }
 
-    /// Returns the next entry but the one that ends the list; after an error there is nothing more.
+    /// Returns the next entry, or `None` at the end of the list and after an error.
     ///
     /// # Errors
-    /// If the section ends within it, or there is no such kind.
+    /// If the section ends within the entry, or its kind is unknown.
     pub(crate) fn next(&mut self) -> Result<Option<RawLocation<'a>>> {
         if self.done {
             return Ok(None);
@@ -299,7 +297,7 @@ impl<'a> RawLocations<'a> {
         }))
     }
 
-    /// Returns an expression after its length, and where it stands.
+    /// Reads an expression after its length. Returns it with its offset.
     fn expression(&mut self) -> Result<(u64, &'a [u8])> {
         let size = match self.format {
             LocationFormat::Kinds => self.cursor.uleb()?,

@@ -1,4 +1,4 @@
-//! Reading members, base classes and variant parts of records.
+//! Reads members, base classes and variant parts of records.
 //!
 //! Sources: DWARF 5 §5.7.3, §5.7.6, §5.7.10; DWARF 3 §5.6.6 for `DW_AT_bit_offset`.
 
@@ -13,7 +13,7 @@ use super::types::{Member, Type, TypeKind, Variant};
 use super::value::DieValue;
 use crate::error::{Error, ErrorKind, Result};
 
-/// How deep variant parts may be in the variants of others.
+/// The deepest nesting of variant parts.
 pub(super) const VARIANT_PARTS: u32 = 16;
 
 /// `DW_DSC_label` and `DW_DSC_range`. Source: DWARF 5 table 7.28.
@@ -21,7 +21,7 @@ const LABEL: u8 = 0;
 const RANGE: u8 = 1;
 
 impl<'a> TypeReader<'_, '_, 'a> {
-    /// Returns a data member or base class. One that is not understood is there, with a type that says so.
+    /// Returns a data member or base class. An unsupported one gets a type that says so.
     pub(super) fn member(&mut self, die: &Die<'a>) -> Result<Member> {
         self.meter.hold_all::<Member>(1)?;
         let ty = match self.info.not_understood(die) {
@@ -40,8 +40,8 @@ impl<'a> TypeReader<'_, '_, 'a> {
         })
     }
 
-    /// Where a member starts, in bits. Source: DWARF 5 §5.7.3, §5.7.6; DWARF 3 §5.6.6 for
-    /// `DW_AT_bit_offset`, which counts from the highest bit of a storage unit.
+    /// Returns the offset of a member in bits. Source: DWARF 5 §5.7.3, §5.7.6; DWARF 3 §5.6.6 for `DW_AT_bit_offset`, which counts from the highest
+    /// bit of a storage unit.
     fn member_offset(&mut self, die: &Die<'a>) -> Result<Option<u64>> {
         let bytes = match die.attribute(DW_AT_data_member_location) {
             None => Some(0),
@@ -78,7 +78,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
             let room = i128::from(unit.checked_mul(8)?).checked_sub(size.into())?;
             let below = match room.checked_sub(from_top)? {
                 below @ 0.. => below,
-                // A bit-field that goes on after its unit starts before it: the data forms do not say that a number has a sign.
+                // The offset of a bit-field that extends beyond its unit is negative, but the data forms have no sign.
                 _ => room.checked_sub(with_sign(
                     from_top,
                     die.attribute(DW_AT_bit_offset)?.form(),
@@ -89,7 +89,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         Ok(offset)
     }
 
-    /// Returns a variant part, as a member without a name. Others may be in its variants, `depth` deep.
+    /// Returns a variant part, as a member without a name. Its variants may nest further ones up to `depth`.
     pub(super) fn variant_part(&mut self, die: &Die<'a>, depth: u32) -> Result<Member> {
         self.meter.hold_all::<Member>(1)?;
         let kind = or_unsupported(self.variants(die, depth))?;
@@ -106,7 +106,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         })
     }
 
-    /// What a variant part says; [`ErrorKind::Unsupported`] names what of it is not understood.
+    /// Reads a variant part. [`ErrorKind::Unsupported`] names the unsupported attribute or entry.
     fn variants(&mut self, die: &Die<'a>, depth: u32) -> Result<TypeKind> {
         let unsupported = |name| Err(ErrorKind::Unsupported(name).into());
         let Some(depth) = depth.checked_sub(1) else {
@@ -167,7 +167,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         Ok(members)
     }
 
-    /// Returns the values of the discriminant, of the type `integer`, that choose a variant. `None` for the default one.
+    /// Returns the values of the discriminant, of the type `integer`, that choose a variant, or `None` for the default variant.
     fn choices(
         &mut self,
         die: &Die<'a>,
@@ -198,7 +198,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
     }
 }
 
-/// Returns a number in one of the forms that do not say whether it has a sign, taken as one that has.
+/// Interprets a number in a form without signedness as signed.
 fn with_sign(number: i128, form: DwForm) -> Option<i128> {
     let sizes = [
         (DW_FORM_data1, 8u32),
@@ -214,7 +214,7 @@ fn with_sign(number: i128, form: DwForm) -> Option<i128> {
     number.checked_shl(unused)?.checked_shr(unused)
 }
 
-/// The ranges of a list of discriminants. `None` if it is malformed. Source: DWARF 5 §5.7.10.
+/// Returns the ranges of a list of discriminants, or `None` if it is malformed. Source: DWARF 5 §5.7.10.
 fn discriminants(bytes: &[u8], is_signed: bool) -> Option<Vec<(i128, i128)>> {
     let mut rest = Bytes::new(bytes, gimli::LittleEndian);
     let mut ranges = Vec::new();
@@ -243,15 +243,15 @@ pub(super) fn is_data_member(die: &Die<'_>) -> bool {
     die.tag() == DW_TAG_inheritance || (die.tag() == DW_TAG_member && !is_static)
 }
 
-/// Returns true if an entry in a record is a static data member that is a constant: a variable from DWARF 5 on.
+/// Returns true if an entry in a record is a constant static data member. From DWARF 5 on, it is a variable.
 pub(super) fn is_constant_member(die: &Die<'_>) -> bool {
     let is_variable = die.tag() == DW_TAG_variable;
     let is_member = die.tag() == DW_TAG_member && !is_data_member(die);
     (is_variable || is_member) && die.attribute(DW_AT_const_value).is_some()
 }
 
-/// Returns the offset that an expression adds to what is on the stack, if that is all it does:
-/// `DW_OP_plus_uconst N`, or `DW_OP_constu N` with or without `DW_OP_plus`.
+/// Returns the offset that an expression adds to the top of the stack, if it does nothing else: `DW_OP_plus_uconst N`, or `DW_OP_constu N` with or
+/// without `DW_OP_plus`.
 pub(super) fn plain_member_offset(expression: &[u8]) -> Option<u64> {
     let (opcode, rest) = expression.split_first()?;
     let mut rest = Bytes::new(rest, gimli::LittleEndian);
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn lists_of_discriminants_are_read_with_the_sign_of_their_type() {
-        // label 3; range 5 to 200; 0x7f is 127 without a sign and -1 with one.
+        // label 3; range 5 to 200; 0x7f is 127 as unsigned and -1 as signed.
         let list = [0, 3, 1, 5, 0xc8, 0x01, 0, 0x7f];
         assert_eq!(
             discriminants(&list, false),

@@ -1,9 +1,8 @@
-//! Reading types from their entries into a [`TypeTable`].
+//! Reads types from their entries into a [`TypeTable`].
 //!
-//! Each entry is read once for a table; a list of what is still to be read stands in for recursion, so
-//! types that contain themselves, or nest without end, are no trouble. What a single entry says of sizes
-//! and spaces is left to `type_entry`, dimensions to `array_shape`, base types to `representation`, members and
-//! variants to `read_member`, names to `type_name`. Sources: DWARF 5 §5; HET A.5.
+//! Each entry is read once for a table. A worklist replaces recursion, so recursive and deeply nested types are safe. Sizes and address spaces of an
+//! entry are left to `type_entry`, dimensions to `array_shape`, base types to `representation`, members and variants to `read_member`, names to
+//! `type_name`. Sources: DWARF 5 §5; HET A.5.
 
 use std::borrow::Cow;
 
@@ -28,11 +27,10 @@ use crate::eval::{BaseType, BaseTypeEncoding};
 use crate::meter::Meter;
 
 impl<'a> DebugInfo<'a> {
-    /// Reads the type whose entry is at `ty`, and all types it is made of, into `table`; gives the number
-    /// it has there. No entry (`None`) means `void`. What the table has already is not read again.
+    /// Reads the type whose entry is at `ty`, and all types it refers to, into `table`. Returns its number there. `None` in place of an entry means
+    /// `void`. Types that the table already has are not read again.
     ///
-    /// A type that is part of the one that was asked for and cannot be read becomes
-    /// [`TypeKind::Unspecified`]: the rest is worth having.
+    /// A part of the requested type that cannot be read becomes [`TypeKind::Unspecified`], so that the rest stays usable.
     ///
     /// # Errors
     /// If there is no entry at `ty`, or it is malformed.
@@ -72,7 +70,7 @@ impl<'a> DebugInfo<'a> {
                     }
                     return Err(error);
                 }
-                // The other parts are as good as before.
+                // The other parts remain usable.
                 Err(_) => reader.table.set(number, Type::unspecified()),
             }
         }
@@ -80,23 +78,23 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// Reads types into a table. What members are made of is in `read_member`.
+/// Reads types into a table. `read_member` reads members.
 pub(super) struct TypeReader<'t, 'd, 'a> {
     pub(super) info: &'d DebugInfo<'a>,
     pub(super) table: &'t mut TypeTable,
-    /// Entries that have a number already, but are not read yet.
+    /// The entries with a number that are still to be read.
     waiting: Vec<(DieId, TypeId)>,
-    /// The chain of the type that was read last.
+    /// The chain of the type read last.
     chain: Option<Chain>,
-    /// The static data members of the record that is being read which are constants.
+    /// The constant static data members of the record being read.
     constants: Vec<StaticMember>,
-    /// True if the layout of the type that was read last is found out at run time.
+    /// True if the type read last has a run-time layout.
     is_computed: bool,
     pub(super) meter: &'t Meter,
 }
 
 impl<'a> TypeReader<'_, '_, 'a> {
-    /// Returns the number of the type at `entry`, which is read later if it is new.
+    /// Returns the number of the type at `entry`. A new type is queued for reading.
     fn number(&mut self, entry: DieId) -> TypeId {
         if let Some(number) = self.table.number_of(entry) {
             return number;
@@ -124,7 +122,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         })
     }
 
-    /// What kind of type it is; [`ErrorKind::Unsupported`] names an attribute that is not understood.
+    /// Returns the kind of a type. [`ErrorKind::Unsupported`] names an unsupported attribute.
     fn kind(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         if let Some(name) = self.info.not_understood(die) {
             return Err(ErrorKind::Unsupported(name).into());
@@ -159,7 +157,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         })
     }
 
-    /// The name with the namespaces and classes it is in.
+    /// Returns the name with the enclosing namespaces and classes.
     fn name(&mut self, die: &Die<'a>) -> Result<Option<String>> {
         let Some(name) = self.text_of(die)? else {
             return Ok(None);
@@ -184,7 +182,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         Ok(Some(name.into_owned()))
     }
 
-    /// Returns the number of the type that `DW_AT_type` names; no attribute means `void`.
+    /// Returns the number of the type in `DW_AT_type`. Without the attribute, the type is `void`.
     pub(super) fn target(&mut self, die: &Die<'a>) -> TypeId {
         self.target_of(die, DW_AT_type)
     }
@@ -195,7 +193,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         };
         match self.info.target(die, attribute) {
             Ok(Some(target)) => self.number(target),
-            // A type that is missing is not `void`.
+            // A missing type is not `void`.
             Ok(None) | Err(_) => self.table.add(Type::unspecified()),
         }
     }
@@ -266,8 +264,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         Ok(TypeKind::Unspecified)
     }
 
-    /// Returns a string of Fortran: an array of characters, whose number may have to be asked for.
-    /// Source: DWARF 5 §5.11.
+    /// Returns a Fortran string: an array of characters whose length may need evaluation. Source: DWARF 5 §5.11.
     fn string(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         let (character, size) = self.character(die)?;
         let bytes = self.info.own_size(die);
@@ -284,7 +281,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         })
     }
 
-    /// Returns the type of a string's characters, and how many bytes each has: one, unless `DW_AT_type` says otherwise.
+    /// Returns the type of a string's characters, and their size in bytes: one, unless `DW_AT_type` says otherwise.
     fn character(&mut self, die: &Die<'a>) -> Result<(TypeId, u64)> {
         if die.attribute(DW_AT_type).is_some() {
             let size = self.info.character_size(die, self.meter)?;
@@ -299,7 +296,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
         Ok((self.table.add(character), 1))
     }
 
-    /// Returns a type of some of the values of another one, which may be kept in fewer bits. Source: DWARF 5 §5.13.
+    /// Returns a subrange type, which may be stored in fewer bits than its base type. Source: DWARF 5 §5.13.
     fn subrange(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         let bias = self.info.number(die, DW_AT_GNU_bias).unwrap_or(0);
         let bits = die.unsigned(DW_AT_bit_size).or_else(|| {
@@ -307,7 +304,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
             bytes.checked_mul(8)
         });
         if die.attribute(DW_AT_type).is_none() {
-            // DWARF 5 §5.13 says an integer as large as an address.
+            // By DWARF 5 §5.13, the default is an integer as large as an address.
             let bits = bits.or_else(|| self.info.process_address_size(die)?.checked_mul(8));
             return sized(BaseType::scalar(BaseTypeEncoding::Signed, 0), bits, bias);
         }
@@ -335,7 +332,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
     /// Returns a pointer to a member. Source: DWARF 5 §5.14.
     fn member_pointer(&mut self, die: &Die<'a>) -> Result<TypeKind> {
         if let Some(attribute) = die.attribute(DW_AT_use_location) {
-            // The pointer is added to the object's address; all else would be another representation.
+            // The pointer is added to the object's address. Any other expression is a different representation.
             let plus = |value| matches!(value, DieValue::Expression(found) if found.bytes == [DW_OP_plus.0]);
             if !self.info.value(die, attribute).is_ok_and(plus) {
                 return Err(ErrorKind::Unsupported("DW_AT_use_location").into());
@@ -424,7 +421,7 @@ impl<'a> TypeReader<'_, '_, 'a> {
     }
 }
 
-/// What is not understood is a kind of its own, and no error.
+/// Turns an unsupported construct into a kind instead of an error.
 pub(super) fn or_unsupported(kind: Result<TypeKind>) -> Result<TypeKind> {
     kind.or_else(|error| {
         if let ErrorKind::Unsupported(name) = error.kind() {
@@ -443,13 +440,13 @@ const QUALIFIERS: [(DwTag, Qualifier); 4] = [
     (DW_TAG_atomic_type, Qualifier::Atomic),
 ];
 
-/// Which qualifier a tag stands for.
+/// Returns the qualifier that a tag stands for.
 fn qualifier(tag: DwTag) -> Option<Qualifier> {
     let row = QUALIFIERS.iter().find(|(known, _)| *known == tag);
     row.map(|(_, qualifier)| *qualifier)
 }
 
-/// Returns a constant as an integer of so many bytes, with a sign or without; as it is if that is not known.
+/// Interprets a constant as an integer of this size, signed or unsigned. Without this knowledge, it is unchanged.
 pub(super) fn as_integer(value: i128, integer: Option<(u64, bool)>) -> i128 {
     let bits = integer.and_then(|(bytes, _)| u32::try_from(bytes.checked_mul(8)?).ok());
     let (Some(bits @ 1..=127), Some((_, signed))) = (bits, integer) else {

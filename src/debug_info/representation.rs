@@ -1,4 +1,4 @@
-//! Base types: how their bits lie in the bytes, and how a value is made from them.
+//! Reads base types: the layout of their bits, and the computation of their value.
 //!
 //! Sources: DWARF 5 §5.1, §5.13; HET A.5.1; DWARF 3 §5.1 for `DW_AT_bit_offset`.
 
@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{BaseType, BaseTypeEncoding};
 use crate::meter::Meter;
 
-/// The largest exponents of scales that are computed with; real ones are below 64 and 19.
+/// The largest exponents of supported scales. Real ones are below 64 and 19.
 const BINARY: u32 = 100;
 const DECIMAL: u32 = 30;
 
@@ -22,7 +22,7 @@ impl<'a> DebugInfo<'a> {
     /// Returns the type that a `DW_TAG_base_type` entry describes.
     ///
     /// # Errors
-    /// If it is malformed; [`ErrorKind::Unsupported`] names an attribute that is not understood.
+    /// If it is malformed. [`ErrorKind::Unsupported`] names an unsupported attribute.
     pub(super) fn base_kind(&self, die: &Die<'a>) -> Result<TypeKind> {
         if let Some(name) = self.not_understood(die) {
             return Err(ErrorKind::Unsupported(name).into());
@@ -53,10 +53,10 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// Returns how the bits of a base type lie in its bytes, and how its value is made from them.
+    /// Returns the layout of a base type's bits, and the computation of its value.
     ///
     /// # Errors
-    /// If it is malformed; [`ErrorKind::Unsupported`] names an attribute that is not understood.
+    /// If it is malformed. [`ErrorKind::Unsupported`] names an unsupported attribute.
     pub(super) fn representation(&self, die: &Die<'a>) -> Result<Representation> {
         Ok(Representation {
             big_endian: is_big_endian(die)?,
@@ -66,7 +66,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// Where in its bytes a base type's value starts, in bits.
+    /// Returns the bit offset of a base type's value in its bytes.
     fn storage_offset(&self, die: &Die<'a>) -> Result<u32> {
         let bytes = die.unsigned(DW_AT_byte_size).unwrap_or(0);
         let storage = i128::from(bytes).saturating_mul(8);
@@ -87,7 +87,7 @@ impl<'a> DebugInfo<'a> {
         start.ok_or_else(|| self.malformed_base(die, "its value is not within its bytes"))
     }
 
-    /// The unit of a fixed-point type. Source: DWARF 5 §5.1.1.
+    /// Returns the unit of a fixed-point type. Source: DWARF 5 §5.1.1.
     fn scale(&self, die: &Die<'a>) -> Result<Scale> {
         let within = |name: DwAt, most: u32| match self.number(die, name) {
             None => Ok(None),
@@ -115,7 +115,7 @@ impl<'a> DebugInfo<'a> {
         fraction.ok_or_else(unsupported)
     }
 
-    /// Returns a constant that `DW_AT_small` refers to: gcc writes a numerator and a denominator; an integer is its own.
+    /// Returns the constant that `DW_AT_small` refers to. gcc writes a numerator and a denominator; an integer has denominator 1.
     fn fraction(&self, die: &Die<'a>) -> Option<Scale> {
         let natural = |name| u64::try_from(self.number(die, name)?).ok();
         let numerator = natural(DW_AT_GNU_numerator).or_else(|| natural(DW_AT_const_value))?;
@@ -127,8 +127,7 @@ impl<'a> DebugInfo<'a> {
         Some(Scale::Fraction(numerator, denominator))
     }
 
-    /// Returns the base type or enumeration that a subrange is one of, seen through typedefs, qualifiers and other subranges
-    /// without a size of their own.
+    /// Returns the base type or enumeration underlying a subrange. It skips typedefs, qualifiers and other subranges without their own size.
     pub(super) fn subrange_host(&self, die: &Die<'a>) -> Option<Die<'a>> {
         let mut next = self.direct_type(die)?;
         for _ in 0..HOPS {
@@ -169,7 +168,7 @@ impl<'a> DebugInfo<'a> {
         Error::malformed("base type", reason).within(section, die.id().offset)
     }
 
-    /// What a `DW_TAG_base_type` entry says. Source: DWARF 5 §5.1; HET A.5.1.
+    /// Reads a `DW_TAG_base_type` entry. Source: DWARF 5 §5.1; HET A.5.1.
     pub(super) fn base_type_of(&self, die: &Die<'a>) -> Result<BaseType> {
         let malformed = |reason| self.malformed_base(die, reason);
         let bits = die.unsigned(DW_AT_bit_size).or_else(|| {
@@ -203,7 +202,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// Returns true if `DW_AT_endianity` says that the most significant byte comes first.
+/// Returns true if `DW_AT_endianity` puts the most significant byte first.
 pub(super) fn is_big_endian(die: &Die<'_>) -> Result<bool> {
     match die
         .attribute(DW_AT_endianity)
@@ -216,7 +215,7 @@ pub(super) fn is_big_endian(die: &Die<'_>) -> Result<bool> {
     }
 }
 
-/// Returns an integer of another type in so many bits, with a bias.
+/// Returns an integer type with the given number of bits and a bias.
 pub(super) fn sized(base: BaseType, bits: Option<u64>, bias: i128) -> Result<TypeKind> {
     let bits = match bits {
         None => base.bit_size,
@@ -240,7 +239,7 @@ pub(super) fn sized(base: BaseType, bits: Option<u64>, bias: i128) -> Result<Typ
     })
 }
 
-/// The name of the attribute that scales a type.
+/// Returns the name of the attribute that scales a type.
 fn scale_name(die: &Die<'_>) -> &'static str {
     [DW_AT_binary_scale, DW_AT_decimal_scale]
         .iter()
@@ -249,10 +248,10 @@ fn scale_name(die: &Die<'_>) -> &'static str {
         .unwrap_or("DW_AT_small")
 }
 
-/// Encodings that can be shown, but not computed with. 0 stands for none.
+/// The encodings that can be printed, but not used in expressions. 0 stands for none.
 const OTHERS: [DwAte; 3] = [DwAte(0), DW_ATE_complex_float, DW_ATE_imaginary_float];
 
-/// Returns the integer that a fixed-point number is in its own unit.
+/// Returns the integer type of a fixed-point number in its own unit.
 fn fixed_point(code: u64) -> Option<BaseTypeEncoding> {
     match code {
         code if code == u64::from(DW_ATE_signed_fixed.0) => Some(BaseTypeEncoding::Signed),

@@ -1,4 +1,4 @@
-//! What expressions ask of the debugging information.
+//! Answers the queries of expressions to the debugging information.
 //!
 //! Sources: HET A.2.5.4.2 (calls), A.2.5.4.3 (base types, `DW_OP_addrx`, `DW_OP_constx`), A.2.5.5
 //! (location lists).
@@ -45,7 +45,7 @@ impl DebugInfo<'_> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The expressions of a location list that hold at `pc`.
+    /// Returns the expressions of a location list that hold at `pc`.
     ///
     /// # Errors
     /// If the list is malformed.
@@ -66,8 +66,8 @@ impl<'a> DebugInfo<'a> {
 }
 
 impl DebugInfo<'_> {
-    /// The integer type at `offset`, in bytes from the start of a unit's header, as LLVM means it: `DW_ATE_unsigned_1`
-    /// has one bit, though its byte size is 1. Nothing for types of other kinds, and above 64 bits.
+    /// Returns the integer type at `offset`, in bytes from the start of a unit's header. LLVM's meaning is used: `DW_ATE_unsigned_1` has one bit,
+    /// though its byte size is 1. Returns `None` for other kinds of types, and above 64 bits.
     #[must_use]
     pub(crate) fn integer_type(&self, unit: Unit, offset: u64) -> Option<IntegerType> {
         let id = self.resolve(unit, DieReference::InUnit(offset)).ok()?;
@@ -98,9 +98,8 @@ impl DebugInfo<'_> {
     }
 }
 
-/// For a reference, because a constant that is written as a number has no bytes in the file: the
-/// `DebugInfo` makes and keeps them, so they live as long as it does. Pass `&info` where a resolver is
-/// owned and `&&info` where one is borrowed.
+/// Implemented for a reference, because a constant written as a number has no bytes in the file. The `DebugInfo` creates and keeps these bytes, so
+/// they live as long as it does. Pass `&info` where a resolver is owned and `&&info` where one is borrowed.
 impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
     fn procedure(&self, unit: Unit, die: DieReference) -> Result<Procedure<'d>> {
         let info: &'d DebugInfo<'_> = self;
@@ -142,7 +141,7 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
         if let Some(name) = self.not_understood(&die) {
             return Err(ErrorKind::Unsupported(name).into());
         }
-        // Values on the stack are numbers; where an operation reads one, its bytes are in order.
+        // Values on the stack are numbers. An operation that reads a value from memory gets its bytes in order.
         let by = self.representation(&die)?;
         if by.big_endian {
             return Err(ErrorKind::Unsupported("DW_AT_endianity").into());

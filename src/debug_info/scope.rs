@@ -1,6 +1,6 @@
-//! Blocks and inlined calls: which of them contain an address.
+//! Finds the blocks and inlined calls that contain an address.
 //!
-//! It leaves to `variable` what they declare. Sources: DWARF 5 §3.3.8, §3.5; HET A.3.3.5.
+//! Reading their declarations is left to `variable`. Sources: DWARF 5 §3.3.8, §3.5; HET A.3.3.5.
 
 use core::ops::Range;
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 use crate::meter::{HeldStack, Meter};
 
-/// As how many entries reading what is known of an inlined call counts.
+/// The number of entries charged for reading an inlined call.
 const PER_CALL: u64 = 16;
 
 /// A call that the compiler replaced by the body of the function (`DW_TAG_inlined_subroutine`).
@@ -34,9 +34,9 @@ pub struct InlinedCall<'a> {
     pub origin: Option<DieId>,
     /// The name of the function in the source, without namespace or class.
     pub name: Option<Cow<'a, str>>,
-    /// The namespaces and classes the function is declared in, as `a::b`.
+    /// The enclosing namespaces and classes of the function, as `a::b`.
     pub qualifier: Option<String>,
-    /// The name of the function for the linker, where that is another one.
+    /// The linkage name of the function, if that differs.
     pub linkage_name: Option<Cow<'a, str>>,
     /// The declaration of the function.
     pub declaration: Declaration,
@@ -50,7 +50,7 @@ pub struct InlinedCall<'a> {
     pub ranges: Vec<Range<u64>>,
     /// Its use of lanes, if it or the inlined function describes it.
     pub simt: Simt<'a>,
-    /// Why an attribute is missing that the entry has.
+    /// The reason why an attribute of the entry is missing here.
     pub problem: Option<Error>,
 }
 
@@ -58,12 +58,12 @@ pub struct InlinedCall<'a> {
 #[derive(Debug)]
 pub(super) struct Scope<'a> {
     pub(super) die: Die<'a>,
-    /// The scope around it; the function has none.
+    /// The scope around it, or `None` for the function.
     pub(super) parent: Option<usize>,
     pub(super) depth: isize,
 }
 
-/// The scopes of a function that contain an address, and what they declare.
+/// The scopes of a function that contain an address, and their declarations.
 #[derive(Debug)]
 pub(super) struct Scopes<'a> {
     /// In the order of the section; the function comes first.
@@ -74,8 +74,7 @@ pub(super) struct Scopes<'a> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The inlined calls of `function` that contain `pc`, an address of the code object, innermost
-    /// first.
+    /// Returns the inlined calls of `function` that contain `pc`, an address of the code object, innermost first.
     ///
     /// # Errors
     /// If the entries of the function are malformed.
@@ -99,7 +98,7 @@ impl<'a> DebugInfo<'a> {
             return Ok(calls);
         }
         let scopes = self.scopes_at(function.die, pc, meter)?.scopes;
-        // Scopes that overlap without nesting contradict each other; the last one counts.
+        // If scopes overlap without nesting, which is malformed, the last one counts.
         let mut next = deepest(&scopes);
         while let Some(scope) = next.and_then(|number| scopes.get(number)) {
             if scope.die.tag() == DW_TAG_inlined_subroutine {
@@ -115,7 +114,7 @@ impl<'a> DebugInfo<'a> {
     /// Reads the inlined call at an entry.
     ///
     /// # Errors
-    /// If there is no entry, or it costs more than it may.
+    /// If there is no entry, or its cost exceeds the limit.
     pub(crate) fn inlined_call_at(&self, id: DieId, meter: &Meter) -> Result<InlinedCall<'a>> {
         meter.work(PER_CALL)?;
         Ok(self.inlined_call(&self.die(id)?, meter))
@@ -149,17 +148,17 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// Returns the scopes of the function at `id` that contain `pc`, with what they declare.
+    /// Returns the scopes of the function at `id` that contain `pc`, with their declarations.
     ///
-    /// A block without addresses belongs to the scope around it: old compilers write such blocks, and
-    /// new ones for what was optimised away.
+    /// A block without addresses is treated as part of the scope around it. Old compilers write such blocks, and new ones write them for code that
+    /// was optimized away.
     pub(super) fn scopes_at(&self, id: DieId, pc: u64, meter: &Meter) -> Result<Scopes<'a>> {
         let mut walk = self.walk(id)?;
         let mut found = Scopes {
             scopes: Vec::new(),
             objects: Vec::new(),
         };
-        // The entries the walk is inside of: their depths, and the scopes that declarations belong to.
+        // The entries around the current one: their depths, and the scopes that get their declarations.
         let mut open: HeldStack<'_, (isize, usize)> = HeldStack::new(meter);
         while walk.next_entry()?.is_some() {
             walk.pay(meter)?;
@@ -203,13 +202,13 @@ impl<'a> DebugInfo<'a> {
                 }
             }
         }
-        // What was passed over at the end of the function.
+        // Charges for the entries skipped at the end of the function.
         walk.pay(meter)?;
         Ok(found)
     }
 }
 
-/// Returns a block whose addresses are malformed is passed over: what the other blocks declare is worth having.
+/// Skips a block whose addresses are malformed, since the declarations of the other blocks remain useful. Limits are returned as errors.
 fn unless_limit(error: Error) -> Result<bool> {
     if error.is_limit() {
         return Err(error);
@@ -217,7 +216,7 @@ fn unless_limit(error: Error) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns the number of the deepest scope; of several the last.
+/// Returns the number of the deepest scope. If there are several, it is the last.
 fn deepest(scopes: &[Scope<'_>]) -> Option<usize> {
     let numbered = scopes.iter().enumerate();
     numbered
@@ -225,7 +224,7 @@ fn deepest(scopes: &[Scope<'_>]) -> Option<usize> {
         .map(|(number, _)| number)
 }
 
-/// Returns true if an entry opens a scope within a function without being one.
+/// Returns true if an entry opens a scope within a function but is not itself one.
 pub(super) fn is_block(tag: DwTag) -> bool {
     [
         DW_TAG_lexical_block,

@@ -1,9 +1,8 @@
-//! The scopes of a function, read once: which of them contain an address is then a search, where [`scope`](super::scope) walks over
-//! the entries of the function.
+//! Keeps the scopes of a function, so that finding those at an address is a binary search. [`scope`](super::scope) walks over the entries of the
+//! function instead.
 //!
-//! Of each scope only its place is noted; its name and what it declares are read when they are first asked for. Functions whose scopes overlap
-//! without nesting, which contradict DWARF 5 §3.5, have no tree, and neither has what the meter of the file refuses: there
-//! the walk answers.
+//! Only the place of a scope is kept; its name and declarations are read on demand. There is no tree if scopes overlap without nesting, which
+//! violates DWARF 5 §3.5, or if the file's meter refuses the memory. The walk is used then.
 
 use core::ops::Range;
 use std::borrow::Cow;
@@ -31,9 +30,9 @@ const FUNCTION: u32 = 0;
 pub(super) struct ScopeTree<'a> {
     /// In the order of the section; the function comes first.
     scopes: Vec<ScopeNode<'a>>,
-    /// The innermost scope of each address. The function itself is not in it: it contains all that is asked of it.
+    /// The innermost scope of each address. The function itself is not in it, because it contains all addresses of a query.
     by_address: RangeMap<u32>,
-    /// Parameters, variables and constants: the numbers of their scopes and their offsets, in this order.
+    /// The parameters, variables and constants: pairs of scope number and offset, in ascending order.
     objects: Vec<(u32, u64)>,
 }
 
@@ -41,19 +40,19 @@ pub(super) struct ScopeTree<'a> {
 #[derive(Debug)]
 pub(super) struct ScopeNode<'a> {
     pub(super) id: DieId,
-    /// The scope around it; the function is in itself.
+    /// The scope around it. The function is its own parent.
     parent: u32,
-    /// The nearest function, inlined or not, that it is or is in.
+    /// The nearest enclosing function, inlined or not. A function is its own.
     function: u32,
     pub(super) call: CallPlace,
     name: OnceLock<Option<Cow<'a, str>>>,
     variables: OnceLock<Option<Box<[Arc<Variable<'a>>]>>>,
 }
 
-/// Where an inlined call is in the source, by the numbers of its attributes; 0 for what is not said.
+/// The place of an inlined call in the source, by the numbers in its attributes, or 0 for a missing attribute.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CallPlace {
-    /// The number of the file in the table of the unit. `None` if it is not said, as 0 is a file of DWARF 5.
+    /// The number of the file in the table of the unit. `None` if it is missing, as 0 is a valid file in DWARF 5.
     pub(super) file: Option<u64>,
     pub(super) line: u64,
     pub(super) column: u64,
@@ -78,7 +77,7 @@ impl<'a> ScopeTree<'a> {
         })
     }
 
-    /// Returns the nearest function, inlined or not, that a scope is or is in.
+    /// Returns the number of the scope itself if it is a function, or else of the nearest function around it, inlined or not.
     fn function_of(&self, number: u32) -> u32 {
         self.scope(number).map_or(FUNCTION, |scope| scope.function)
     }
@@ -88,7 +87,7 @@ impl<'a> ScopeTree<'a> {
         number != FUNCTION && self.function_of(number) == number
     }
 
-    /// Returns the function around an inlined one; nothing around the function itself.
+    /// Returns the function around an inlined one, or `None` for the function itself.
     pub(super) fn caller_of(&self, number: u32) -> Option<u32> {
         let parent = self.scope(number)?.parent;
         (number != FUNCTION).then(|| self.function_of(parent))
@@ -99,7 +98,7 @@ impl<'a> ScopeTree<'a> {
         self.scopes.get(number as usize)
     }
 
-    /// Returns the offsets of what a scope declares, in the order of the section.
+    /// Returns the offsets of a scope's declarations, in the order of the section.
     pub(super) fn objects(&self, number: u32) -> impl Iterator<Item = u64> + '_ {
         let first = self.objects.partition_point(|(scope, _)| *scope < number);
         let objects = self.objects.get(first..).unwrap_or_default().iter();
@@ -113,16 +112,16 @@ impl<'a> ScopeTree<'a> {
 #[derive(Debug)]
 pub(crate) struct InFunction<'a> {
     pub(crate) variable: Arc<Variable<'a>>,
-    /// The inlined calls that it is in, the innermost first.
+    /// The inlined calls around it, innermost first.
     pub(crate) calls: Arc<[DieId]>,
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Returns the variables of a function and of all its blocks and inlined calls, or None if its scopes contradict each other or cannot
-    /// be kept.
+    /// Returns the variables of a function and of all its blocks and inlined calls. Returns `None` if its scopes contradict each other or cannot be
+    /// kept.
     ///
     /// # Errors
-    /// If it costs more than it may.
+    /// If the cost exceeds the limit.
     pub(crate) fn variables_of(
         &self,
         function: DieId,
@@ -155,7 +154,7 @@ impl<'a> DebugInfo<'a> {
         Ok(Some(found))
     }
 
-    /// Returns the scopes of the function at `id`. `None` if they have to be walked over.
+    /// Returns the scopes of the function at `id`, or `None` if its entries must be walked instead.
     pub(super) fn scope_tree(&self, id: DieId) -> Option<&ScopeTree<'a>> {
         let entry = self.index(id.unit).ok()?.function_at(id)?;
         let read = || self.read_ahead(|meter| self.read_scope_tree(id, meter));
@@ -163,7 +162,7 @@ impl<'a> DebugInfo<'a> {
         tree.as_deref()
     }
 
-    /// The name of the function that a scope is or is in.
+    /// Returns the name of a function, or of the function around another scope.
     pub(super) fn scope_name<'t>(
         &self,
         tree: &'t ScopeTree<'a>,
@@ -174,7 +173,7 @@ impl<'a> DebugInfo<'a> {
         scope.name.get_or_init(read).as_ref()
     }
 
-    /// The variables of a scope, read once. `None` if they cannot be read, or not be kept.
+    /// Returns the variables of a scope, read once, or `None` if they cannot be read or kept.
     pub(super) fn scope_variables<'t>(
         &self,
         tree: &'t ScopeTree<'a>,
@@ -196,13 +195,13 @@ impl<'a> DebugInfo<'a> {
         variables.as_deref()
     }
 
-    /// Reads the scopes of a function. `None` if they do not nest.
+    /// Reads the scopes of a function. Returns `None` if they do not nest.
     fn read_scope_tree(&self, id: DieId, meter: &Meter) -> Result<Option<Box<ScopeTree<'a>>>> {
         let mut walk = self.walk(id)?;
         let mut scopes: Vec<ScopeNode<'a>> = Vec::new();
         let mut objects = Vec::new();
         let mut covered: Vec<(Range<u64>, u32)> = Vec::new();
-        // The entries the walk is inside of: their depths, and the scopes that declarations belong to.
+        // The entries around the current one: their depths, and the scopes that get their declarations.
         let mut open: HeldStack<'_, (isize, u32)> = HeldStack::new(meter);
         while walk.next_entry()?.is_some() {
             walk.pay(meter)?;
@@ -239,7 +238,7 @@ impl<'a> DebugInfo<'a> {
             let mut ranges = self.ranges(&die, meter)?;
             merge(&mut ranges);
             if ranges.is_empty() {
-                // No address is in it, nor in what it contains.
+                // Neither this scope nor its children contain any address.
                 walk.skip_children()?;
                 continue;
             }
@@ -253,7 +252,7 @@ impl<'a> DebugInfo<'a> {
             };
             scopes.push(ScopeNode::new(&die, scope, function));
         }
-        // What was passed over at the end of the function.
+        // Charges for the entries skipped at the end of the function.
         walk.pay(meter)?;
         let parent = |number: u32| scopes.get(number as usize).map(|scope| scope.parent);
         if !nest(&mut covered, parent) {
@@ -289,7 +288,7 @@ impl<'a> ScopeNode<'a> {
     }
 }
 
-/// Sorts ranges, and joins those that touch.
+/// Sorts ranges, and joins adjacent ones.
 fn merge(ranges: &mut Vec<Range<u64>>) {
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     ranges.dedup_by(|next, range| {
@@ -301,8 +300,8 @@ fn merge(ranges: &mut Vec<Range<u64>>) {
     });
 }
 
-/// Whether each of the ranges, with the numbers of their scopes, lies within one of the scope around it, and in no other scope beside it. Then
-/// the scopes of an address are one within the other, and the range that starts last is of the innermost.
+/// Returns true if each range, with the number of its scope, lies within a range of its parent, and overlaps no sibling. The scopes of an address are
+/// nested then, and the range that starts last belongs to the innermost.
 fn nest(covered: &mut [(Range<u64>, u32)], parent: impl Fn(u32) -> Option<u32>) -> bool {
     covered.sort_by_key(|(range, number)| (range.start, core::cmp::Reverse(range.end), *number));
     let mut open: Vec<(u64, u32)> = Vec::new();
@@ -320,7 +319,7 @@ fn nest(covered: &mut [(Range<u64>, u32)], parent: impl Fn(u32) -> Option<u32>) 
 mod tests {
     use super::*;
 
-    /// Scopes as (first address, end, parent), numbered from 1; one whose parent is 0 is in the function.
+    /// Scopes as (first address, end, parent), numbered from 1. Parent 0 is the function.
     fn nested(scopes: &[(u64, u64, u32)]) -> bool {
         let mut covered: Vec<_> = (1..)
             .zip(scopes)
@@ -331,7 +330,7 @@ mod tests {
 
     #[test]
     fn scopes_nest_if_each_is_within_its_own_parent() {
-        // One in the other, the last as large as the one around it; and one after them.
+        // A nested scope as large as its parent, and a scope after both.
         assert!(nested(&[
             (10, 50, 0),
             (10, 20, 1),
@@ -339,14 +338,14 @@ mod tests {
             (30, 40, 3),
             (50, 60, 0)
         ]));
-        // Two beside each other overlap, or are equal.
+        // Two siblings that overlap or are equal.
         assert!(!nested(&[(10, 20, 0), (15, 25, 0)]));
         assert!(!nested(&[(10, 20, 0), (10, 20, 0)]));
-        // One reaches out of the one that it is in, starts before it, or is elsewhere.
+        // A scope that extends beyond its parent, starts before it, or is elsewhere.
         assert!(!nested(&[(10, 20, 0), (15, 21, 1)]));
         assert!(!nested(&[(10, 20, 0), (9, 20, 1)]));
         assert!(!nested(&[(10, 20, 0), (30, 40, 1)]));
-        // One is within another than the one that it is in.
+        // A scope within the range of a scope other than its parent.
         assert!(!nested(&[(10, 20, 0), (10, 15, 0), (12, 13, 1)]));
     }
 

@@ -1,4 +1,4 @@
-//! Files of the source: their paths, and their text where the line table carries it.
+//! Finds source files: their paths, and their text if it is in the line table.
 //!
 //! Reading the table is left to `line`. Sources: DWARF 5 §6.2.4 and §6.2.4.1 (`DW_LNCT_MD5`); HET A.6.2.4.1 (`DW_LNCT_LLVM_source`).
 
@@ -13,8 +13,7 @@ use super::line::LineTable;
 use super::{Bytes, DebugInfo, lossy};
 use crate::error::{Error, Origin, Result};
 
-/// How many bytes a path may have; a longer one is cut. Tables can join one long directory to any number
-/// of files.
+/// The maximum number of bytes of a path. A longer one is truncated: tables can combine one long directory with any number of files.
 const PATH: usize = 1024;
 
 /// A file of the source.
@@ -23,13 +22,12 @@ const PATH: usize = 1024;
 pub struct SourceFile {
     /// Its number in the line table of the unit.
     pub index: u64,
-    /// Its path: the directory joined to the name, as `llvm-dwarfdump` prints `DW_AT_decl_file`
-    /// (`./calls.cl`).
+    /// Its path: the directory joined to the name, as `llvm-dwarfdump` prints `DW_AT_decl_file` (`./calls.cl`).
     pub path: Arc<str>,
 }
 
 impl SourceFile {
-    /// The plain name, without directories.
+    /// Returns the plain name, without directories.
     #[must_use]
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
@@ -37,7 +35,7 @@ impl SourceFile {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Returns a file of the line table of a unit, by its number. `None` if the table does not have it.
+    /// Returns a file of the line table of a unit, by its number, or `None` if the table does not have it.
     ///
     /// # Errors
     /// If the header of the table is malformed.
@@ -46,7 +44,7 @@ impl<'a> DebugInfo<'a> {
         Ok(path.map(|path| SourceFile { index, path }))
     }
 
-    /// Returns the name of a file as the line table of a unit has it, which its directory is left out of unless the name is an absolute path.
+    /// Returns the name of a file in the line table of a unit, without its directory. It is an absolute path if the table has one.
     ///
     /// # Errors
     /// If the header of the table is malformed.
@@ -61,7 +59,7 @@ impl<'a> DebugInfo<'a> {
         Ok(Some(lossy(name)))
     }
 
-    /// The path of a name that counts from the directory of a unit.
+    /// Returns the path of a name relative to the directory of a unit.
     ///
     /// # Errors
     /// If the unit cannot be read.
@@ -75,14 +73,14 @@ impl<'a> DebugInfo<'a> {
         let Some(table) = self.lines_of(unit)? else {
             return Ok(None);
         };
-        // Units that share a table need not share the directory it counts from.
+        // Units that share a table may have different directories.
         let paths = self.cache(unit)?.paths.get_or_init(|| {
             // Numbers start at 1 before DWARF 5.
             let numbers = 0..=table.file_count();
             numbers.map(|_| OnceLock::new()).collect()
         });
         let number = usize::try_from(index).unwrap_or(usize::MAX);
-        // What the program of the table adds is rare enough to be made each time.
+        // Files added by the line program are rare, so their paths are not kept.
         let Some(known) = paths.get(number) else {
             return self.path(unit, table, index);
         };
@@ -93,11 +91,11 @@ impl<'a> DebugInfo<'a> {
         Ok(known.get_or_init(|| path).clone())
     }
 
-    /// Returns the text of a source file, where the line table carries it (`DW_LNCT_LLVM_source`). A file that is
-    /// known to be empty is a single line end.
+    /// Returns the text of a source file, if the line table has it (`DW_LNCT_LLVM_source`). The text of a file known to be empty is a single line
+    /// end.
     ///
     /// # Errors
-    /// If the header of the table is malformed, or the text is not where the table says.
+    /// If the header of the table is malformed, or the text is not at its offset.
     pub fn embedded_source(&self, unit: UnitId, index: u64) -> Result<Option<Cow<'a, str>>> {
         let Some(table) = self.line_table(unit)? else {
             return Ok(None);
@@ -120,11 +118,11 @@ impl<'a> DebugInfo<'a> {
         };
         let with_md5 = table.header().filter(|header| header.file_has_md5());
         let file = with_md5.and_then(|header| header.file(index));
-        // LLVM writes zeros for a file of which it does not know it.
+        // LLVM writes zeros if the MD5 is unknown.
         Ok(file.map(|file| *file.md5()).filter(|md5| *md5 != [0; 16]))
     }
 
-    /// Returns the path of a file: relative to the directory the compiler ran in if the table says no more.
+    /// Returns the path of a file. It is relative to the compilation directory if the table has no absolute path.
     fn path(&self, unit: UnitId, table: &LineTable<'a>, index: u64) -> Result<Option<Arc<str>>> {
         let Some(header) = table.header() else {
             return Ok(None);
@@ -142,14 +140,14 @@ impl<'a> DebugInfo<'a> {
         }
         let number = entry.directory_index();
         let directory = match entry.directory(header) {
-            // Before DWARF 5, directory 0 is that of the unit, which comes first below.
+            // Before DWARF 5, directory 0 is the unit's directory, which comes first below.
             Some(value) if !(before_5 && number == 0) => {
                 lossy(self.line_string(unit, table, value)?)
             }
             _ => Cow::Borrowed(""),
         };
         let mut path = String::new();
-        // From DWARF 5 on, directory 0 is that of the unit itself.
+        // From DWARF 5 on, directory 0 is the directory of the unit itself.
         if !is_absolute(&directory) && (before_5 || number != 0) {
             let comp_dir = self.comp_dir(unit)?;
             join(&mut path, &comp_dir);
@@ -219,7 +217,7 @@ fn is_absolute(path: &str) -> bool {
     }
 }
 
-/// Appends a part to a path, as file systems join them.
+/// Appends a part to a path, according to the rules of file systems.
 fn join(path: &mut String, part: &str) {
     let part = part.get(..PATH.min(part.len())).unwrap_or(part);
     if !path.is_empty() && !path.ends_with('/') && !part.is_empty() {
@@ -228,7 +226,7 @@ fn join(path: &mut String, part: &str) {
     path.push_str(part);
 }
 
-/// The start of a path, if it is longer than any path.
+/// Returns a path, truncated to the maximum length.
 fn cut(path: &str) -> &str {
     let end = (0..=PATH.min(path.len()))
         .rev()

@@ -1,8 +1,7 @@
-//! Where an address is in the source: the function that contains it, and the calls that the compiler replaced by bodies.
+//! Finds the source position of an address: the function that contains it, and its inlined calls.
 //!
-//! What [`find_function`](DebugInfo::find_function), [`inlined_chain`](DebugInfo::inlined_chain) and
-//! [`line_at`](DebugInfo::line_at) say together, as far as a backtrace needs it; names and paths are read when they are asked for.
-//! Source: DWARF 5 §3.3.8.
+//! It combines the results of [`find_function`](DebugInfo::find_function), [`inlined_chain`](DebugInfo::inlined_chain) and
+//! [`line_at`](DebugInfo::line_at), as far as a backtrace needs them. Names and paths are read on demand. Source: DWARF 5 §3.3.8.
 
 use std::borrow::Cow;
 
@@ -25,12 +24,12 @@ pub struct SourceFrame<'d, 'a> {
 /// The function of a frame.
 #[derive(Clone, Debug)]
 enum FrameFunction<'d, 'a> {
-    /// A scope, whose name is read when it is asked for.
+    /// A scope, whose name is read on demand.
     Scope(&'d ScopeTree<'a>, u32),
     Read(DieId, Option<Cow<'a, str>>),
 }
 
-/// A place in the source, by the numbers that stand for it.
+/// A place in the source, with the numbers from the line table.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     /// The unit whose line table has the file.
@@ -38,12 +37,12 @@ struct Place {
     file: Option<u64>,
     line: u64,
     column: u64,
-    /// Set if the address has line 0, and this is the place of a row before it.
+    /// True if the address has line 0, and this is the place of an earlier row.
     is_approximate: bool,
 }
 
 impl<'d, 'a> SourceFrame<'d, 'a> {
-    /// The entry of the function or of the inlined call. `None` if the address has a line but no function.
+    /// Returns the entry of the function or of the inlined call, or `None` if the address has a line but no function.
     #[must_use]
     pub fn die(&self) -> Option<DieId> {
         match self.function.as_ref()? {
@@ -52,7 +51,7 @@ impl<'d, 'a> SourceFrame<'d, 'a> {
         }
     }
 
-    /// The name of the function in the source, without namespace or class.
+    /// Returns the name of the function in the source, without namespace or class.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self.function.as_ref()? {
@@ -63,7 +62,7 @@ impl<'d, 'a> SourceFrame<'d, 'a> {
         }
     }
 
-    /// Returns the name of the function for the linker, if its entry has one.
+    /// Returns the linkage name of the function, if its entry has one.
     #[must_use]
     pub fn linkage_name(&self) -> Option<Cow<'a, str>> {
         let die = self.info.die(self.die()?).ok()?;
@@ -76,40 +75,39 @@ impl<'d, 'a> SourceFrame<'d, 'a> {
         Some(self.place?.unit)
     }
 
-    /// Returns true if the address has line 0, so that the line is that of the nearest row before it.
+    /// Returns true if the address has line 0, so that the line comes from the nearest row before it.
     #[must_use]
     pub fn is_approximate(&self) -> bool {
         self.place.is_some_and(|place| place.is_approximate)
     }
 
-    /// Returns the file: of the innermost frame that of the address, of the others that of the call.
+    /// Returns the file. For the innermost frame, this is the file of the address. For the others, it is the file of the call.
     #[must_use]
     pub fn file(&self) -> Option<SourceFile> {
         let place = self.place?;
         self.info.source_file(place.unit, place.file?).ok()?
     }
 
-    /// Returns the line there, from 1. `None` for code that belongs to no line.
+    /// Returns the line there, from 1, or `None` for code that belongs to no line.
     #[must_use]
     pub fn line(&self) -> Option<u64> {
         self.place.map(|place| place.line).filter(|line| *line != 0)
     }
 
-    /// Returns the column there, from 1. `None` for the line as a whole, or if there is no line.
+    /// Returns the column there, from 1, or `None` for the line as a whole, or if there is no line.
     #[must_use]
     pub fn column(&self) -> Option<u64> {
         let place = self.place.filter(|place| place.line != 0)?;
         Some(place.column).filter(|column| *column != 0)
     }
-    /// Returns the line and the column as the row or the call has them: 0 for what it does not give.
+    /// Returns the line and the column in the row or the call, with 0 for a missing one.
     #[must_use]
     pub fn raw_position(&self) -> Option<(u64, u64)> {
         self.place.map(|place| (place.line, place.column))
     }
 }
 
-/// The frames at an address, the innermost first: a plain iterator, as what can fail was done by
-/// [`DebugInfo::source_frames`].
+/// The frames at an address, innermost first. This is a plain iterator, since [`DebugInfo::source_frames`] did everything that can fail.
 #[derive(Clone, Debug)]
 pub struct SourceFrames<'d, 'a> {
     info: &'d DebugInfo<'a>,
@@ -118,7 +116,7 @@ pub struct SourceFrames<'d, 'a> {
     rest: Rest<'d, 'a>,
 }
 
-/// The frames that are still to come.
+/// The remaining frames.
 #[derive(Clone, Debug)]
 enum Rest<'d, 'a> {
     /// Nothing but a line.
@@ -130,8 +128,8 @@ enum Rest<'d, 'a> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Where `pc`, an address of the code object, is in the source: the innermost inlined call first, the function that has the
-    /// code last. For a return address look up the address before it.
+    /// Returns the source position of `pc`, an address of the code object: innermost inlined call first, the function with the code last. For a
+    /// return address look up the address before it.
     ///
     /// # Errors
     /// If nothing is found, but something that might have led to it could not be read.
@@ -142,7 +140,7 @@ impl<'a> DebugInfo<'a> {
     /// Returns the frames of [`source_frames`](DebugInfo::source_frames), and charges a meter.
     ///
     /// # Errors
-    /// As those of `source_frames`; and if it costs more than `meter` has.
+    /// Fails like `source_frames`, or if the cost exceeds `meter`.
     pub(crate) fn source_frames_within(
         &self,
         pc: u64,
@@ -152,13 +150,13 @@ impl<'a> DebugInfo<'a> {
         self.frames_from(pc, place, meter)
     }
 
-    /// Returns the frames of [`source_frames`](DebugInfo::source_frames); where the address has line 0, the place of the innermost is that
-    /// of the nearest row before it with a line, within the same function and inlined call ([`SourceFrame::is_approximate`]).
+    /// Returns the frames of [`source_frames`](DebugInfo::source_frames). If the address has line 0, the innermost frame gets the place of the
+    /// nearest row before it with a line. That row must be in the same function and inlined call ([`SourceFrame::is_approximate`]).
     ///
-    /// * `symbol`: returns where the code begins that an ELF symbol names. Asked for code without an entry of its function.
+    /// * `symbol`: returns the start of the ELF symbol that covers the code. Called for code without a function entry.
     ///
     /// # Errors
-    /// As those of `source_frames`; and if it costs more than `meter` has.
+    /// Fails like `source_frames`, or if the cost exceeds `meter`.
     pub(crate) fn source_frames_near(
         &self,
         pc: u64,
@@ -242,7 +240,7 @@ impl<'a> DebugInfo<'a> {
         };
         let entry = self.function_entry(pc)?.map(|entry| entry.id);
         let tree = entry.and_then(|entry| self.scope_tree(entry));
-        // What begins before this belongs to another function.
+        // Rows that begin before this address belong to another function.
         let first = match (entry, tree) {
             (Some(_), Some(_)) => Some(0),
             (Some(_), None) => None,

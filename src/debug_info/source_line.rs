@@ -1,4 +1,4 @@
-//! Where an address is in the source.
+//! Finds the source line of an address.
 
 use core::ops::Range;
 
@@ -22,7 +22,7 @@ pub struct SourceLine {
     pub column: u64,
     /// True if the first address of the row is a recommended place for a breakpoint.
     pub is_stmt: bool,
-    /// The number of the block among those of the same line; 0 if there is only one.
+    /// The number of the block among the blocks of the same line, or 0 if there is only one.
     pub discriminator: u64,
     /// The addresses of the row: up to the next row with a higher address.
     pub range: Range<u64>,
@@ -58,7 +58,7 @@ impl DebugInfo<'_> {
         }))
     }
 
-    /// Returns the row of a table that `pc` belongs to, in the function that is found there.
+    /// Returns the row of a table that `pc` belongs to, in the function at `pc`.
     pub(super) fn row_at<'t>(&self, table: &'t LineTable<'_>, pc: u64) -> Option<FoundRow<'t>> {
         table.find_declared(pc, || {
             let entry = self.function_entry(pc).ok()??;

@@ -1,8 +1,7 @@
-//! Split DWARF: units whose entries are in a `.dwo` file.
+//! Supports split DWARF: units whose entries are in a `.dwo` file.
 //!
-//! Skeletons and split units are paired by the number they share; `unit` takes from the skeleton what the
-//! split unit leaves to it; `package` says which part of each section a unit of a package has. Sources: DWARF 5 §3.1.2, §3.1.3, §7.3.2, and
-//! GNU's extension of DWARF 4 (`DW_AT_GNU_dwo_id`).
+//! This module pairs skeletons and split units by their common number. `unit` copies from the skeleton the attributes that the split unit lacks.
+//! `package` finds the sections of a unit in a package. Sources: DWARF 5 §3.1.2, §3.1.3, §7.3.2, and GNU's extension of DWARF 4 (`DW_AT_GNU_dwo_id`).
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -15,14 +14,12 @@ use super::unit::{UnitEntry, UnitKind};
 use crate::error::Result;
 
 impl<'a> DebugInfo<'a> {
-    /// Adds the units of a `.dwo` file. `section` gives the bytes of a section by its name
-    /// (`.debug_info.dwo`, …), empty if there is none.
+    /// Adds the units of a `.dwo` file. `section` returns the bytes of a section by name (`.debug_info.dwo`, …), empty if there is none.
     ///
-    /// A unit whose number no skeleton has stays without addresses: its
-    /// [`partner`](super::UnitInfo::partner) is nothing.
+    /// A unit without a matching skeleton stays without addresses: its [`partner`](super::UnitInfo::partner) is `None`.
     ///
     /// # Errors
-    /// What `section` fails with.
+    /// If `section` fails.
     pub fn with_split(
         mut self,
         section: impl FnMut(&'static str) -> Result<&'a [u8]>,
@@ -58,7 +55,7 @@ impl<'a> DebugInfo<'a> {
     fn pair(&mut self, unit: UnitId, partner: UnitId) {
         if let Some(entry) = self.units.get_mut(unit.0 as usize) {
             entry.partner = Some(partner);
-            // What was read before the partner was known lacks its bases.
+            // Data read before the partner was known lacks the partner's bases.
             entry.contents = OnceLock::new();
         }
         if let Some(cache) = self.caches.get_mut(unit.0 as usize) {

@@ -1,13 +1,12 @@
-//! Every attribute that changes what the bytes of a value mean, and whether it is understood.
+//! Lists every attribute that changes the meaning of a value's bytes, and the degree of support for it.
 //!
-//! [`ROWS`] has the attributes, by the tags of the entries they stand on: types, their parts (members, bounds,
-//! variants, enumerators) and, in the last rows, the variables themselves. An attribute belongs in the table if
-//! a value's bytes, read without it, would show another value than the program has. What only says where
-//! something is declared, who may use it (`DW_AT_accessibility`), how it is aligned, which bit patterns do not
-//! occur (`DW_AT_LLVM_num_extra_inhabitants`) or how its address is tagged (`DW_AT_LLVM_tag_offset`) does not.
+//! [`ROWS`] has the attributes, by the tags of their entries: types, their parts (members, bounds, variants, enumerators) and, in the last rows, the
+//! variables themselves. An attribute belongs in the table if ignoring it would show another value than the program has. Attributes do not belong
+//! here if they give only a declaration, access rights (`DW_AT_accessibility`), alignment, unused bit patterns (`DW_AT_LLVM_num_extra_inhabitants`)
+//! or address tags (`DW_AT_LLVM_tag_offset`).
 //!
-//! An attribute of the table that is not understood, by its row or in the form that it has, makes every value of
-//! its type *unsupported*, by the attribute's name. So does a type of a tag that is not in [`TAGS`].
+//! An attribute of the table may be unsupported in general, or in its form. Every value of its type is then *unsupported*, with the attribute's name.
+//! The same holds for a type with a tag outside [`TAGS`].
 //!
 //! Sources: DWARF 5 §5 and appendix A; HET A.5; the registries of gcc and LLVM.
 
@@ -19,15 +18,15 @@ use super::die::Die;
 use super::value::DieValue;
 use super::{Bytes, DebugInfo};
 
-/// The degree to which an attribute is understood.
+/// The degree of support for an attribute.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is, as a constant, a reference or an expression.
+    /// Supported, as a constant, a reference or an expression.
     Read,
-    /// It is if it is a constant (class `constant` or `flag`); in another form it is not.
+    /// Supported as a constant (class `constant` or `flag`), and unsupported in another form.
     ReadIfConstant,
-    /// It is not: values of the type are unsupported.
+    /// Unsupported, as are the values of the type.
     Unsupported,
 }
 
@@ -51,7 +50,7 @@ pub struct Row {
     pub name: &'static str,
     /// The tags of the entries; none means every entry that no row above has.
     pub tags: &'static [DwTag],
-    /// The degree to which it is understood.
+    /// The degree of support.
     pub state: State,
     /// The section of the specification.
     pub source: &'static str,
@@ -61,7 +60,7 @@ pub struct Row {
 
 macro_rules! rows {
     ($($code:expr, $name:literal, $tags:expr, $state:ident, $source:literal, $what:literal;)*) => {
-        /// Every attribute that changes what the bytes of a value mean. The first row that fits counts.
+        /// Every attribute that changes the meaning of a value's bytes. The first matching row counts.
         pub const ROWS: &[Row] = &[$(Row {
             code: $code, name: $name, tags: &$tags, state: State::$state, source: $source, what: $what,
         },)*];
@@ -103,7 +102,7 @@ const ANY: [DwTag; 0] = [];
 
 #[rustfmt::skip]
 rows! {
-//  attribute                             name                                tags               state           source               what it changes
+// attribute                             name                                tags               state           source               effect
     Std(DW_AT_encoding),                  "DW_AT_encoding",                   BASE,              ReadIfConstant, "DWARF 5 §5.1.1",    "how bits spell a number";
     Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  BASE_AND_SUBRANGE, ReadIfConstant, "DWARF 5 §5.1",      "how many bytes belong to it";
     Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  ENUMERATION,       ReadIfConstant, "DWARF 5 §5.7.1",    "how many bytes belong to it";
@@ -179,9 +178,9 @@ rows! {
     Std(DW_AT_segment),                   "DW_AT_segment",                    ANY,               Unsupported,    "DWARF 5 §2.12",     "the segment that an address is in";
 }
 
-/// The tags of types that are read. Of others no value is shown; their names are what is said instead:
-/// `DW_TAG_set_type`, `DW_TAG_file_type`, `DW_TAG_coarray_type`, `DW_TAG_dynamic_type`, `DW_TAG_shared_type`,
-/// `DW_TAG_LLVM_ptrauth_type` (whose bits are signed), and those of vendors.
+/// The tags of supported types. Values of other types are not shown; the name of the tag is shown instead. These are `DW_TAG_set_type`,
+/// `DW_TAG_file_type`, `DW_TAG_coarray_type`, `DW_TAG_dynamic_type`, `DW_TAG_shared_type`, `DW_TAG_LLVM_ptrauth_type` (whose bits are signed), and
+/// vendor tags.
 #[rustfmt::skip]
 pub const TAGS: &[DwTag] = &[
     DW_TAG_base_type, DW_TAG_unspecified_type, DW_TAG_subrange_type, DW_TAG_enumeration_type,
@@ -191,11 +190,11 @@ pub const TAGS: &[DwTag] = &[
     DW_TAG_subroutine_type, DW_TAG_subprogram,
     DW_TAG_typedef, DW_TAG_template_alias, DW_TAG_thrown_type,
     DW_TAG_const_type, DW_TAG_volatile_type, DW_TAG_restrict_type, DW_TAG_atomic_type,
-    // What is packed is laid out by its members and strides; what is immutable is not changed.
+    // A packed type has explicit member offsets and strides. An immutable type needs no special treatment.
     DW_TAG_packed_type, DW_TAG_immutable_type,
 ];
 
-/// Which codes of the standard are in the table; most attributes of an entry are not.
+/// The standard codes in the table. Most attributes of an entry are not in it.
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated by the compiler, within bounds that are checked beside it"
@@ -224,7 +223,7 @@ fn row(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Option<&'static R
         .filter(|row| row.tags.is_empty() || row.tags.contains(&tag))
         .find(|row| match row.code {
             Code::Standard(code) => code == attribute.name(),
-            // One whose form it may not have is none, and not understood.
+            // An attribute in a form that it may not have matches no row, and is unsupported.
             Code::Extension(wanted) => {
                 extension(tag, attribute) == Some(wanted)
                     || wanted.llvm_code() == Some(attribute.name())
@@ -233,8 +232,8 @@ fn row(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Option<&'static R
 }
 
 impl<'a> DebugInfo<'a> {
-    /// The name of an attribute of `die`, a type, a part of one or a variable, that changes what bytes mean and
-    /// is not understood. `None` if there is none.
+    /// Returns the name of an unsupported attribute of `die` that changes the meaning of bytes, or `None` if there is none. `die` is a type, a part
+    /// of a type, or a variable.
     pub(super) fn not_understood(&self, die: &Die<'a>) -> Option<&'static str> {
         die.attributes().iter().find_map(|attribute| {
             let row = row(die.tag(), attribute)?;
@@ -268,7 +267,7 @@ mod tests {
         }
     }
 
-    /// A row that stands after one for the same attribute and any tag is never reached.
+    /// A row is unreachable if an earlier row has the same attribute and any tag.
     #[test]
     fn every_row_can_be_reached() {
         for (number, row) in ROWS.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What single entries of types say: sizes and address spaces.
+//! Reads single entries of types: sizes and address spaces.
 //!
 //! Putting types together is left to `read_type`, the dimensions of arrays to `array_shape`.
 //! Sources: DWARF 5 §2.21, §5.1 to §5.5; HET A.5.1, A.5.3; facts of clang for `DW_AT_address_class`.
@@ -16,31 +16,31 @@ use crate::arch::{AddressSpace, MemorySpace};
 use crate::error::{ErrorKind, Result};
 use crate::meter::Meter;
 
-/// What is known of the size of a type.
+/// The known size of a type.
 enum KnownSize {
     /// In bytes.
     Size(u64),
-    /// It is as many aliases away as are looked at; the entry is the one after them.
+    /// The number of aliases reached the maximum. This is the entry after them.
     TooFar(DieId),
 }
 
-/// A chain of aliases that is longer than what is looked at.
+/// A chain of aliases that exceeds the maximum length.
 #[derive(Debug)]
 pub(super) struct Chain {
-    /// The type that is read next, if it is one of the chain.
+    /// The next type, if it belongs to the chain.
     next: DieId,
-    /// The entry that is as far from the type before as is looked at.
+    /// The entry at the maximum distance from the previous type.
     end: DieId,
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Returns the size of the type at `ty` in bytes, where it is known without evaluating anything.
+    /// Returns the size of the type at `ty` in bytes, if it is known without evaluation.
     #[must_use]
     pub fn byte_size(&self, ty: DieId) -> Option<u64> {
         self.size(ty, &self.question())
     }
 
-    /// Returns the same; what is looked at is paid for.
+    /// Returns the size of a type in bytes, if known without evaluation, and charges `meter` for the entries read.
     pub(crate) fn size(&self, ty: DieId, meter: &Meter) -> Option<u64> {
         match self.size_within(ty, meter)? {
             KnownSize::Size(size) => Some(size),
@@ -48,8 +48,8 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// Returns the size of a type that is the `target` of the one before it, where `chain` may say that this one's is too far away. A long
-    /// chain of typedefs is looked at once so, and not for each of them.
+    /// Returns the size of a type that is the `target` of the previous type. `chain` may show that the size is too far away. This way, a long chain
+    /// of typedefs is read once, and not for each typedef.
     pub(super) fn size_in_chain(
         &self,
         die: &Die<'a>,
@@ -58,7 +58,7 @@ impl<'a> DebugInfo<'a> {
     ) -> Option<u64> {
         let known = chain.take().filter(|chain| chain.next == die.id());
         let end = match known {
-            // One further than from the type before.
+            // One entry further than for the previous type.
             Some(known) => self.alias_target(known.end, meter),
             None => match self.size_within(die.id(), meter)? {
                 KnownSize::Size(size) => return Some(size),
@@ -72,7 +72,7 @@ impl<'a> DebugInfo<'a> {
         self.size(die.id(), meter)
     }
 
-    /// What an alias without a size of its own is an alias of.
+    /// Returns the target of an alias without its own size.
     fn alias_target(&self, ty: DieId, meter: &Meter) -> Option<DieId> {
         meter.work(1).ok()?;
         let die = self.die(ty).ok()?;
@@ -119,8 +119,7 @@ impl<'a> DebugInfo<'a> {
         are_aliases.then_some(KnownSize::TooFar(next))
     }
 
-    /// Returns the integer type behind typedefs, qualifiers and enumerations: its size in bytes and whether it
-    /// has a sign.
+    /// Returns the integer type underlying typedefs, qualifiers and enumerations: its size in bytes and true if it is signed.
     pub(super) fn integer(&self, ty: DieId) -> Option<(u64, bool)> {
         let mut next = ty;
         for _ in 0..HOPS {
@@ -148,12 +147,12 @@ impl<'a> DebugInfo<'a> {
         self.target(die, die.attribute(DW_AT_signature)?).ok()?
     }
 
-    /// Returns the entry that `DW_AT_type` of this very entry names.
+    /// Returns the entry in `DW_AT_type` of this entry itself.
     pub(super) fn direct_type(&self, die: &Die<'a>) -> Option<DieId> {
         self.target(die, die.attribute(DW_AT_type)?).ok()?
     }
 
-    /// Returns the size of a type in bytes as its own entry gives it.
+    /// Returns the size of a type in bytes according to its own entry.
     pub(super) fn own_size(&self, die: &Die<'a>) -> Option<u64> {
         if die.tag() == DW_TAG_string_type {
             return self.constant_string_size(die);
@@ -171,15 +170,15 @@ impl<'a> DebugInfo<'a> {
         if is_address {
             return said.or_else(|| self.process_address_size(die));
         }
-        // HET A.5.1: a vector is so many elements of the type without the attribute.
+        // HET A.5.1: a vector has this many elements of the type without the attribute.
         match die.extension(Extension::VectorSize) {
             Some(elements) => said?.checked_mul(elements.udata_value()?),
             None => said,
         }
     }
 
-    /// Returns the size of a pointer to a member, to which gcc gives none: that of the Itanium C++ ABI §2.3, one word for data
-    /// and two for functions.
+    /// Returns the size of a pointer to a member, for which gcc writes no size. By the Itanium C++ ABI §2.3, data pointers have one word and function
+    /// pointers two.
     fn member_pointer_size(&self, die: &Die<'a>) -> Option<u64> {
         let target = self.die(self.direct_type(die)?).ok()?;
         let is_function = target.tag() == DW_TAG_subroutine_type;
@@ -187,7 +186,7 @@ impl<'a> DebugInfo<'a> {
         self.process_address_size(die)?.checked_mul(words)
     }
 
-    /// Returns true if a type is that of `nullptr`, which C++ makes as large as a pointer and compilers give no size.
+    /// Returns true for the type of `nullptr`. C++ makes it as large as a pointer, and compilers write no size.
     pub(super) fn is_null_pointer_type(&self, die: &Die<'a>) -> bool {
         die.tag() == DW_TAG_unspecified_type
             && die
@@ -208,9 +207,9 @@ impl<'a> DebugInfo<'a> {
         Some(u64::from(bits.div_ceil(8)))
     }
 
-    /// Where a pointer points: `DW_AT_LLVM_address_space`; else `DW_AT_address_class`, into which clang puts the
-    /// numbers of the unit's [numbering](super::AddressSpaceNumbering), where nothing decides those of USAGE; else
-    /// the default space, as for a number that is reserved.
+    /// Returns the address space of a pointer. `DW_AT_LLVM_address_space` takes precedence over `DW_AT_address_class`, which has a number in the
+    /// unit's [numbering](super::AddressSpaceNumbering), or in USAGE's if that is undecided. Without an attribute, or for a reserved number, it is
+    /// the default space.
     pub(super) fn address_space(&self, die: &Die<'a>) -> AddressSpace {
         let number = |attribute: &gimli::Attribute<_>| attribute.udata_value();
         if let Some(space) = die.extension(Extension::AddressSpace) {
@@ -221,7 +220,7 @@ impl<'a> DebugInfo<'a> {
         let Some(class) = die.attribute(DW_AT_address_class).and_then(number) else {
             return AddressSpace::None;
         };
-        // Only these two have another meaning in some unit.
+        // Only these two numbers are ambiguous.
         let convention = match class {
             1 | 2 => self.convention(die.id().unit).ok(),
             _ => None,
@@ -232,7 +231,7 @@ impl<'a> DebugInfo<'a> {
             .unwrap_or(AddressSpace::None)
     }
 
-    /// `DW_AT_LLVM_memory_space`; a number that nobody assigned counts as none.
+    /// Returns `DW_AT_LLVM_memory_space`. An unassigned number counts as none.
     pub(super) fn memory_space(&self, die: &Die<'a>) -> MemorySpace {
         die.extension(Extension::MemorySpace)
             .and_then(|attribute| attribute.udata_value())
@@ -240,8 +239,8 @@ impl<'a> DebugInfo<'a> {
             .unwrap_or(MemorySpace::None)
     }
 
-    /// Returns the size of a string that is stored as it is, in bytes. `None` if it has a length of its own. Before DWARF
-    /// 5 the sizes of the entry were then those of that length.
+    /// Returns the size of a string stored inline, in bytes, or `None` if it has its own length field. Before DWARF 5, the sizes in the entry of such
+    /// a string described the length field.
     fn constant_string_size(&self, die: &Die<'a>) -> Option<u64> {
         if die.attribute(DW_AT_string_length).is_some() {
             return None;
@@ -253,7 +252,7 @@ impl<'a> DebugInfo<'a> {
     /// Returns a constant of either sign, of up to 128 bits.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] if the attribute is there and is none.
+    /// [`ErrorKind::Unsupported`] if the attribute is present but no constant.
     pub(super) fn wide_number(&self, die: &Die<'a>, name: DwAt) -> Result<Option<i128>> {
         let Some(attribute) = die.attribute(name) else {
             return Ok(None);

@@ -1,19 +1,17 @@
-//! Names of types, written as C writes them.
+//! Formats the names of types in C syntax.
 //!
-//! As a debugger does, of types that were read: `int *`, `const char *`, `int (*)(int, ...)`, `float[3][4]`, a record or
-//! enumeration by its bare name, without scopes; an anonymous one is `struct {...}`. `dump` names entries, as
-//! llvm-dwarfdump does, which puts qualifiers and spaces elsewhere. Source: DWARF 5 §5.
+//! It follows debuggers: `int *`, `const char *`, `int (*)(int, ...)`, `float[3][4]`. A record or enumeration has its bare name without scopes; an
+//! anonymous one is `struct {...}`. `dump` follows llvm-dwarfdump instead, which places qualifiers and spaces differently. Source: DWARF 5 §5.
 
 use std::sync::Arc;
 
 use super::types::{Dimension, PointerKind, Qualifier, RecordKind, TypeId, TypeKind, TypeTable};
 
-/// How many types may be wrapped around each other in one name, and how long a name gets before it is
-/// cut.
+/// The maximum nesting of types in one name, and the maximum length of a name before it is truncated.
 const DEPTH: usize = 64;
 const LENGTH: usize = 1 << 14;
 
-/// The name of a type, as C writes it. A name that nests too deep or gets too long ends in `...`.
+/// Formats the name of a type in C syntax. A name that nests too deep or gets too long ends in `...`.
 #[must_use]
 pub fn type_name(table: &TypeTable, ty: TypeId) -> String {
     Namer {
@@ -23,10 +21,10 @@ pub fn type_name(table: &TypeTable, ty: TypeId) -> String {
     .name(ty, DEPTH)
 }
 
-/// Returns how many of the brackets at the end of a type's name a declaration in C has after the variable's name: those of an array.
+/// Counts the brackets at the end of a type's name that a C declaration puts after the variable's name: the brackets of an array.
 ///
-/// Brackets in the names of other languages' types, as Zig's `[]i16`, belong to the name. An array of pointers to arrays or
-/// functions has its brackets within the name, and none after it.
+/// Brackets in type names of other languages, such as Zig's `[]i16`, belong to the name. For an array of pointers to arrays or functions, the
+/// brackets are within the name, so the count is 0.
 #[cfg(any(feature = "serde", test))]
 pub(crate) fn brackets_after_name(table: &TypeTable, ty: TypeId) -> usize {
     let mut next = ty;
@@ -65,7 +63,7 @@ pub(crate) fn brackets_after_name(table: &TypeTable, ty: TypeId) -> usize {
 }
 
 impl TypeTable {
-    /// [`type_name`], which is kept if it is as short as nearly all are.
+    /// Returns [`type_name`], and keeps the result if it is as short as usual.
     pub(crate) fn name_of(&mut self, ty: TypeId) -> Arc<str> {
         const LONGEST: usize = 256;
         let index = ty.0 as usize;
@@ -77,7 +75,7 @@ impl TypeTable {
             if self.names.len() < self.len() {
                 self.names.resize(self.len(), None);
             }
-            // A number of another table has no place.
+            // A number of another table has no slot.
             if let Some(slot) = self.names.get_mut(index) {
                 *slot = Some(Arc::clone(&name));
             }
@@ -88,21 +86,21 @@ impl TypeTable {
 
 struct Namer<'t> {
     table: &'t TypeTable,
-    /// How many characters may still be written, counting all parts.
+    /// The number of characters that may still be written, over all parts.
     left: usize,
 }
 
 impl Namer<'_> {
-    /// Goes from the outside of a type to its inside, as its declaration in C is read from the name
-    /// outwards: a pointer to an array is `(*)[4]` around the name of the element.
+    /// Walks from the outside of a type to its inside, as a C declaration is read from the name outwards. A pointer to an array becomes `(*)[4]`
+    /// around the name of the element.
     fn name(&mut self, ty: TypeId, depth: usize) -> String {
         let table = self.table;
-        // What stands where the name of a variable would, and qualifiers that wait for what they qualify.
+        // The text at the variable's position, and the qualifiers of a type that is still to come.
         let mut declarator = String::new();
         let mut waiting: Vec<Qualifier> = Vec::new();
         let mut next = ty;
         let mut space = false;
-        // Whether a pointer to a member was the last thing seen.
+        // True if the previous type was a pointer to a member.
         let mut of_member = false;
         for _ in 0..depth {
             let ty = table.get(next);
@@ -114,7 +112,7 @@ impl Namer<'_> {
                     next = *target;
                     continue;
                 }
-                // A subrange that stands where it is used, in Ada for example.
+                // A subrange written at its place of use, in Ada for example.
                 TypeKind::Typedef(target) if ty.name.is_none() => {
                     next = *target;
                     continue;
@@ -174,7 +172,7 @@ impl Namer<'_> {
         self.finish(&waiting, "...", &declarator, space)
     }
 
-    /// A name within a name.
+    /// Formats a name within a name.
     fn inner(&mut self, ty: TypeId, depth: usize) -> String {
         match depth.checked_sub(1) {
             Some(depth @ 1..) if self.left > 0 => self.name(ty, depth),
@@ -182,8 +180,7 @@ impl Namer<'_> {
         }
     }
 
-    /// Puts a pointer's sign and qualifiers in front of a declarator, in parentheses where what follows
-    /// the declarator would bind more tightly.
+    /// Prepends a pointer's sign and qualifiers to a declarator. Adds parentheses if the text after the declarator would bind more tightly.
     fn prefix(
         &self,
         sign: &str,
@@ -244,10 +241,10 @@ impl Namer<'_> {
     }
 }
 
-/// The name of a type that is not written in terms of others.
+/// Returns the name of a type that is not built from other types.
 fn plain<'t>(name: Option<&'t str>, kind: &TypeKind) -> &'t str {
     match name {
-        // The name clang gives to the type of a literal is no C++.
+        // clang's name for the type of a literal is not valid C++.
         Some("decltype(nullptr)") => return "std::nullptr_t",
         Some(name) => return name,
         None => {}

@@ -1,21 +1,20 @@
-//! What holds of a type because of what it is made of: that it is not understood, or that its layout is found out at run time.
+//! Finds properties that a type has from its parts: unsupported parts, or run-time layouts.
 
 use std::collections::BTreeSet;
 
 use super::id::{DieId, UnitId};
 use super::types::{HOPS, TypeId, TypeKind, TypeTable};
 
-/// How many parts of a type are looked at.
+/// The maximum number of a type's parts that are visited.
 const PARTS: usize = 4096;
 
 impl TypeTable {
-    /// What of a type is not understood: the name of an attribute or tag, if values of the type are
-    /// unsupported as a whole because it is one that [`TypeKind::Unsupported`] names or that has nothing but a
-    /// name, another name for one, or an array of one.
+    /// Returns the name of the unsupported attribute or tag that makes all values of a type unsupported. This is the case if the type is
+    /// [`TypeKind::Unsupported`] or has only a name, or is an alias or array of such a type.
     #[must_use]
     pub fn unsupported(&self, id: TypeId) -> Option<&str> {
         let mut next = id;
-        // Types of a damaged file may name each other in a circle.
+        // Types of a damaged file may form a cycle.
         for _ in 0..HOPS {
             next = match &self.get(next).kind {
                 TypeKind::Unsupported(name) => return Some(name),
@@ -40,8 +39,8 @@ impl TypeTable {
         None
     }
 
-    /// Returns the same for a part of the type's values: a member, at any depth. What a pointer points to is no part.
-    /// Of a type of very many parts not all are looked at; each says in its place what is not understood.
+    /// Returns the name of an unsupported attribute or tag in a part of the type: a member, at any depth. The target of a pointer is no part. If a
+    /// type has too many parts, the rest is not visited; each part still shows its own error.
     #[must_use]
     pub fn unsupported_part(&self, id: TypeId) -> Option<&str> {
         if !self.has_unsupported {
@@ -57,8 +56,8 @@ impl TypeTable {
         found
     }
 
-    /// Visits a type, what it is another name for, and its parts, each once and at most [`PARTS`], as long as `visit` returns true. What a
-    /// pointer points to is no part. Returns those that are known of.
+    /// Visits a type, its alias targets, and its parts, each once and at most [`PARTS`], while `visit` returns true. The target of a pointer is no
+    /// part. Returns the types found.
     fn visit_parts<'t>(
         &'t self,
         id: TypeId,
@@ -100,19 +99,18 @@ impl TypeTable {
         seen
     }
 
-    /// Notes that the layout of a type is found out at run time: bounds of arrays and places of members that expressions and variables
-    /// say.
+    /// Records that the layout of a type is determined at run time, because bounds or member offsets depend on expressions or variables.
     pub(super) fn set_computed(&mut self, id: TypeId, entry: DieId) {
         self.computed.insert(id, entry);
     }
 
-    /// Returns the entry of a type whose own layout is found out at run time.
+    /// Returns the entry of a type whose own layout is determined at run time.
     pub(crate) fn computed_entry(&self, id: TypeId) -> Option<DieId> {
         self.computed.get(&id).copied()
     }
 
-    /// Returns the unit of the entry of a type whose layout is found out at run time, if that is this type, what it is another name for,
-    /// or one of its parts. What a pointer points to is no part. Of a type of very many parts not all are looked at.
+    /// Returns the unit with the entry of a type with a run-time layout, if this is the type itself, its alias target, or one of its parts. The
+    /// target of a pointer is no part. If a type has too many parts, the rest is not visited.
     pub(crate) fn unit_of_computed(&mut self, id: TypeId) -> Option<UnitId> {
         // Hardly any program has such types.
         if self.computed.is_empty() {
@@ -128,7 +126,7 @@ impl TypeTable {
             found = own.or(known);
             found.is_none()
         });
-        // Of what has no such part no part has one.
+        // If a type has no such part, neither has any of its parts.
         if found.is_none() && seen.len() <= PARTS {
             let parts = seen.into_iter().map(|part| (part, None));
             self.with_computed.extend(parts);

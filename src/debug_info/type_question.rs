@@ -1,4 +1,4 @@
-//! What is asked of a type by itself: its kind, what it is made of, its members and elements.
+//! Answers queries about a single type: its kind, target, members and elements.
 //!
 //! Names are left to [`type_name`](super::type_name()), sizes to [`size_in_bytes`](crate::display::size_in_bytes). Source: DWARF 5 §5.
 
@@ -6,7 +6,7 @@ use super::types::{Dimension, Enumerator, Member};
 use super::types::{HOPS, PointerKind, RecordKind, Type, TypeId, TypeKind, TypeTable, Variant};
 
 impl TypeKind {
-    /// All names of kinds.
+    /// The names of all kinds.
     pub const NAMES: [&'static str; 17] = [
         "void",
         "base",
@@ -55,7 +55,8 @@ impl TypeKind {
         }
     }
 
-    /// Returns what a typedef, a qualified type, a pointer, an array or an enumeration is made of, and what a function returns; None of others.
+    /// Returns the target of a typedef, qualified type, pointer, array or enumeration, or the result type of a function. Returns `None` for other
+    /// types.
     #[must_use]
     pub const fn target(&self) -> Option<TypeId> {
         match self {
@@ -80,7 +81,7 @@ impl TypeKind {
         }
     }
 
-    /// Returns the members and base classes of a structure, class or union; empty for others.
+    /// Returns the members and base classes of a structure, class or union, or an empty slice for other types.
     #[must_use]
     pub fn members(&self) -> &[Member] {
         if let TypeKind::Record { members, .. } = self {
@@ -90,7 +91,7 @@ impl TypeKind {
         }
     }
 
-    /// Returns the variants of a variant part, with the member that tells which is present; empty for others.
+    /// Returns the variants of a variant part, with the member that selects one. Returns an empty slice for other types.
     #[must_use]
     pub fn variants(&self) -> (Option<&Member>, &[Variant]) {
         if let TypeKind::Variants {
@@ -104,7 +105,7 @@ impl TypeKind {
         }
     }
 
-    /// Returns the dimensions of an array, the slowest-varying first; empty for others.
+    /// Returns the dimensions of an array, slowest-varying first, or an empty slice for other types.
     #[must_use]
     pub fn dimensions(&self) -> &[Dimension] {
         if let TypeKind::Array { dimensions, .. } = self {
@@ -114,7 +115,7 @@ impl TypeKind {
         }
     }
 
-    /// Returns the names and values of an enumeration; empty for others.
+    /// Returns the names and values of an enumeration, or an empty slice for other types.
     #[must_use]
     pub fn enumerators(&self) -> &[Enumerator] {
         if let TypeKind::Enumeration { enumerators, .. } = self {
@@ -124,7 +125,7 @@ impl TypeKind {
         }
     }
 
-    /// Returns the types of a function's parameters; empty for others.
+    /// Returns the types of a function's parameters, or an empty slice for other types.
     #[must_use]
     pub fn parameters(&self) -> &[TypeId] {
         if let TypeKind::Function { parameters, .. } = self {
@@ -136,7 +137,7 @@ impl TypeKind {
 }
 
 impl TypeTable {
-    /// Returns a type without typedefs and qualifiers. Of a damaged file they may go in a circle, of which one is given.
+    /// Returns a type without typedefs and qualifiers. In a damaged file they may form a cycle. It then returns a type on the cycle.
     #[must_use]
     pub fn resolved(&self, id: TypeId) -> &Type {
         let mut ty = self.get(id);

@@ -1,9 +1,8 @@
-//! Types, as a debugger shows them: a table of plain data, read from the entries once.
+//! Holds types for display: a table of plain data, read from the entries once.
 //!
-//! A [`Type`] refers to others by [`TypeId`], so that types that contain themselves need no recursion
-//! to hold. Which attributes change what the bytes of a value mean, and which of them are understood, is in
-//! [`type_attribute`](super::type_attribute).
-//! Sources: DWARF 5 §5; HET A.5; USAGE "Memory Space Identifier", "Address Space Identifier".
+//! A [`Type`] refers to others by [`TypeId`], so recursive types need no recursive data structure. [`type_attribute`](super::type_attribute) lists
+//! the attributes that change the meaning of a value's bytes, and their degree of support. Sources: DWARF 5 §5; HET A.5; USAGE "Memory Space
+//! Identifier", "Address Space Identifier".
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,11 +12,11 @@ use super::id::{DieId, UnitId};
 use crate::arch::{AddressSpace, MemorySpace};
 use crate::eval::BaseType;
 
-/// What compilers call the type of `nullptr`: clang and gcc, and the name in the standard of C++.
+/// The names of the type of `nullptr`: from clang, from gcc, and from the C++ standard.
 pub(super) const NULL_POINTER_TYPES: &[&str] =
     &["decltype(nullptr)", "std::nullptr_t", "nullptr_t"];
 
-/// How many typedefs, qualifiers and arrays may lie between a type and what it stands for.
+/// The maximum number of typedefs, qualifiers and arrays between a type and the type it stands for.
 pub(super) const HOPS: usize = 256;
 
 /// The number of a type in its [`TypeTable`].
@@ -28,11 +27,10 @@ pub struct TypeId(pub u32);
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Type {
-    /// The name in the source without any `struct` or `enum`, with the namespaces and classes it is in
-    /// (`geom::Point`). `None` for types that are written in terms of others (pointers, arrays) or are
-    /// anonymous.
+    /// The name in the source without `struct` or `enum`, with the enclosing namespaces and classes (`geom::Point`). `None` for types that are built
+    /// from others (pointers, arrays) or are anonymous.
     pub name: Option<String>,
-    /// The size, in bytes, where it is known without evaluating anything.
+    /// The size in bytes, if it is known without evaluation.
     pub byte_size: Option<u64>,
     /// The kind of the type.
     pub kind: TypeKind,
@@ -47,22 +45,21 @@ pub enum TypeKind {
     /// An integer, float, character or vector of them (`DW_TAG_base_type`), in little-endian order from the
     /// lowest bit of its bytes on.
     Base(BaseType),
-    /// A base type, or a subrange of one, whose bits lie in another way in the bytes, or do not spell the
-    /// value itself.
+    /// A base type, or a subrange of one, with another layout of its bits, or whose bits are not the value itself.
     Represented {
-        /// What the bits are once they are in order.
+        /// The base type of the bits once they are in order.
         base: BaseType,
-        /// How they lie, and how the value is made from them.
+        /// The layout of the bits, and the computation of the value.
         by: Representation,
     },
     /// A pointer or reference.
     Pointer {
-        /// Which of the three.
+        /// The kind of pointer or reference.
         kind: PointerKind,
-        /// What it points to.
+        /// The type that it points to.
         target: TypeId,
-        /// Where the address points: `DW_AT_LLVM_address_space`, else what `DW_AT_address_class` of LLVM
-        /// and clang means, else the default space.
+        /// The address space of the target: `DW_AT_LLVM_address_space`, else LLVM's or clang's meaning of `DW_AT_address_class`, else the default
+        /// space.
         address_space: AddressSpace,
         /// The source language's memory space (`DW_AT_LLVM_memory_space`).
         memory_space: MemorySpace,
@@ -71,29 +68,27 @@ pub enum TypeKind {
     Array {
         /// The element's type.
         element: TypeId,
-        /// Dimensions, the slowest-varying first, as C writes them; those of an array in column-major order
-        /// (`DW_AT_ordering`, or Fortran) are turned round. An array with a stride of a dimension is an array
-        /// of arrays here, of one dimension each.
+        /// The dimensions, slowest-varying first, in C's order. The dimensions of an array in column-major order (`DW_AT_ordering`, or Fortran) are
+        /// reversed. An array with a stride for a dimension becomes an array of one-dimensional arrays here.
         dimensions: Vec<Dimension>,
-        /// Size of an entry in bits, where it is not the element's size (`DW_AT_byte_stride`,
-        /// `DW_AT_bit_stride`). An element that is larger than its entry is cut to that; one that is smaller
-        /// is at the start of its entry.
+        /// The size of an entry in bits, if it is not the element's size (`DW_AT_byte_stride`, `DW_AT_bit_stride`). An element larger than its entry
+        /// is truncated to that size; a smaller one is at the start of its entry.
         stride_in_bits: Option<u64>,
         /// True if it is a vector type.
         vector: bool,
     },
     /// A structure, class or union.
     Record {
-        /// Which of the three.
+        /// The kind of record.
         kind: RecordKind,
-        /// Base classes and data members, in the order of the entries. A variant part is a member without a
-        /// name whose type is [`Variants`](TypeKind::Variants).
+        /// The base classes and data members, in the order of the entries. A variant part is a member without a name whose type is
+        /// [`Variants`](TypeKind::Variants).
         members: Vec<Member>,
     },
-    /// The variant part of a record (`DW_TAG_variant_part`): of several lists of members, one is present.
-    /// Offsets count from the start of the record.
+    /// The variant part of a record (`DW_TAG_variant_part`): several lists of members, one of which is present. Offsets are relative to the start of
+    /// the record.
     Variants {
-        /// The member that tells which. `None` if there is just one variant, or no member tells.
+        /// The member that selects the variant. `None` if there is only one variant, or no such member.
         discriminant: Option<Box<Member>>,
         /// The variants, in the order of the entries.
         variants: Vec<Variant>,
@@ -111,10 +106,9 @@ pub enum TypeKind {
     Qualified(Qualifier, TypeId),
     /// A function's type.
     Function {
-        /// What it returns.
+        /// The type of the result.
         result: TypeId,
-        /// What it takes. What may follow the named parameters of a variadic function is one more, of a
-        /// type [`Unspecified`](TypeKind::Unspecified) with the name `...`.
+        /// The types of the parameters. A variadic function has one more, of a type [`Unspecified`](TypeKind::Unspecified) with the name `...`.
         parameters: Vec<TypeId>,
     },
     /// A pointer to a member of a class.
@@ -124,11 +118,10 @@ pub enum TypeKind {
         /// The member's type.
         target: TypeId,
     },
-    /// `DW_TAG_unspecified_type`, `decltype(nullptr)` for example; and a type that is missing or malformed,
-    /// which has no name.
+    /// `DW_TAG_unspecified_type`, such as `decltype(nullptr)`. Also a type that is missing or malformed, which has no name.
     Unspecified,
-    /// A type with an attribute or of a tag that changes what the bytes mean and is not understood, so that
-    /// no value of it can be shown. It is that attribute's or tag's name, `DW_AT_picture_string` for example.
+    /// A type with an unsupported attribute or tag that changes the meaning of the bytes, so that no value of it can be shown. The field is the name
+    /// of the attribute or tag, such as `DW_AT_picture_string`.
     Unsupported(Cow<'static, str>),
 }
 
@@ -136,11 +129,10 @@ pub enum TypeKind {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Representation {
-    /// True if the most significant byte comes first (`DW_AT_endianity`). The bits of a byte are then counted
-    /// from its highest one, also where a bit-field starts.
+    /// True if the most significant byte comes first (`DW_AT_endianity`). The bits of a byte then count from the highest one, also for the start of a
+    /// bit-field.
     pub big_endian: bool,
-    /// Where the value starts in the bytes, in bits (`DW_AT_data_bit_offset`); it does not count for a
-    /// bit-field, which has a place of its own.
+    /// The offset of the value in the bytes, in bits (`DW_AT_data_bit_offset`). It does not apply to a bit-field, which has its own offset.
     pub bit_offset: u32,
     /// The bias that is added to the number (`DW_AT_GNU_bias`).
     pub bias: i128,
@@ -149,7 +141,7 @@ pub struct Representation {
 }
 
 impl Representation {
-    /// That of a plain base type.
+    /// The representation of a plain base type.
     pub const PLAIN: Representation = Representation {
         big_endian: false,
         bit_offset: 0,
@@ -176,14 +168,13 @@ pub enum Scale {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// The ranges of discriminants that choose it, both ends included. `None` for the default variant, which
-    /// is present if no other is.
+    /// The ranges of discriminants that select it, with inclusive bounds. `None` for the default variant, which is present if no other is.
     pub choices: Option<Vec<(i128, i128)>>,
     /// Its members.
     pub members: Vec<Member>,
 }
 
-/// Pointer, or one of the references of C++.
+/// A pointer, or one of the references of C++.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointerKind {
@@ -195,7 +186,7 @@ pub enum PointerKind {
     RvalueReference,
 }
 
-/// Structure, class or union.
+/// A structure, class or union.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
@@ -232,7 +223,7 @@ pub struct Dimension {
 }
 
 impl Dimension {
-    /// Creates a dimension with this many elements from index 0. `None` if their number is not a constant.
+    /// Creates a dimension with this many elements from index 0, or with `None` if their number is not a constant.
     #[must_use]
     pub const fn of(count: Option<u64>) -> Dimension {
         Dimension {
@@ -250,7 +241,7 @@ pub struct Member {
     pub name: Option<String>,
     /// The type.
     pub ty: TypeId,
-    /// Distance from the start of the record, in bits; nothing when it is not a constant (a virtual base).
+    /// The distance from the start of the record, in bits, or `None` if it is not a constant (a virtual base).
     pub bit_offset: Option<u64>,
     /// The size of a bit-field, in bits. `None` for any other member.
     pub bit_size: Option<u64>,
@@ -283,7 +274,7 @@ pub struct Enumerator {
 }
 
 impl Enumerator {
-    /// The name of a value.
+    /// Creates the name of a value.
     #[must_use]
     pub const fn new(name: String, value: i128) -> Enumerator {
         Enumerator { name, value }
@@ -297,34 +288,33 @@ pub(super) struct StaticMember {
     pub(super) entry: DieId,
 }
 
-/// All types that were asked for, each once.
+/// All requested types, each once.
 ///
-/// A table belongs to one [`DebugInfo`](super::DebugInfo): the entries of another one would be mistaken
-/// for its own.
+/// A table must be used with only one [`DebugInfo`](super::DebugInfo), since it identifies types by their entries.
 #[derive(Clone, Debug, Default)]
 pub struct TypeTable {
     types: Vec<Type>,
     by_entry: BTreeMap<DieId, TypeId>,
     void: Option<TypeId>,
     ellipsis: Option<TypeId>,
-    /// Types that were made of another one, by that one.
+    /// The types derived from another one, by the original type.
     derived: BTreeMap<TypeId, Vec<TypeId>>,
-    /// Static data members that are constants, by the record that they are in.
+    /// The constant static data members, by their record.
     constants: BTreeMap<TypeId, Vec<StaticMember>>,
     /// The entries of types whose layout is found out at run time.
     pub(super) computed: BTreeMap<TypeId, DieId>,
-    /// Whether such a type is a part of others, and the unit of its entry; of those that were asked for.
+    /// For each requested type, the unit with the entry of a part with a run-time layout, or `None` if it has no such part.
     pub(super) with_computed: BTreeMap<TypeId, Option<UnitId>>,
-    /// A lower bound of an array that contradicts its language, the first one.
+    /// The first lower bound of an array that contradicts its language.
     wrong_lower_bound: Option<i64>,
-    /// Names that were asked for, by the numbers of the types.
+    /// The names formatted so far, by the numbers of the types.
     pub(super) names: Vec<Option<Arc<str>>>,
-    /// True if any type was ever [`TypeKind::Unsupported`]; hardly any is.
+    /// True if any type is [`TypeKind::Unsupported`], which is rare.
     pub(super) has_unsupported: bool,
 }
 
 impl Type {
-    /// Creates a type that is in no file: `name` as in the source, if it has one, and its size in bytes, if that is a constant.
+    /// Creates a type that is in no file, with its name in the source and its size in bytes. Each may be `None`.
     #[must_use]
     pub const fn new(name: Option<String>, byte_size: Option<u64>, kind: TypeKind) -> Type {
         Type {
@@ -334,7 +324,7 @@ impl Type {
         }
     }
 
-    /// Returns a type of which nothing is known.
+    /// Returns an unknown type.
     pub(super) const fn unspecified() -> Type {
         Type {
             name: None,
@@ -353,7 +343,7 @@ impl Type {
 }
 
 impl TypeTable {
-    /// Returns the type with this number; [`TypeKind::Void`] if the number is from another table.
+    /// Returns the type with this number, or [`TypeKind::Void`] if the number is from another table.
     #[must_use]
     pub fn get(&self, id: TypeId) -> &Type {
         const VOID: &Type = &Type {
@@ -370,12 +360,12 @@ impl TypeTable {
         (id.0 as usize) < self.types.len()
     }
 
-    /// Returns how many types it has.
+    /// Returns the number of types in the table.
     pub(super) fn len(&self) -> usize {
         self.types.len()
     }
 
-    /// Returns true if the bits of a number of this type, if it is one, are in its bytes as in those of a plain type.
+    /// Returns true unless this is a type of numbers whose bits have another layout than in a plain type.
     pub(crate) fn is_in_order(&self, id: TypeId) -> bool {
         if let TypeKind::Represented { by, .. } = &self.resolved(id).kind {
             !by.big_endian && by.bit_offset == 0
@@ -384,8 +374,8 @@ impl TypeTable {
         }
     }
 
-    /// Returns the type of an object whose entry says that its bytes are in big-endian order (`DW_AT_endianity`): base
-    /// types can be in either; others are unsupported.
+    /// Returns the type of an object whose entry specifies big-endian order (`DW_AT_endianity`). Base types can have either order; other types become
+    /// unsupported.
     pub(crate) fn add_big_endian(&mut self, id: TypeId) -> TypeId {
         let mut ty = self.get(id).clone();
         let name = ty.name.take();
@@ -420,9 +410,9 @@ impl TypeTable {
         id
     }
 
-    /// Adds a type that is made of another one, if it was not before: each wave that stops makes the same ones.
+    /// Adds a type derived from another one, unless it exists already: each stopped wave derives the same types.
     pub(crate) fn add_derived(&mut self, from: TypeId, ty: Type) -> TypeId {
-        /// An array has as many as it has had lengths; the last are looked at.
+        /// An array has one derived type for each length so far. Only the last ones are compared.
         const LAST: usize = 16;
         let known = self.derived.get(&from).map_or(&[][..], Vec::as_slice);
         let mut last = known.iter().rev().take(LAST);
@@ -437,9 +427,9 @@ impl TypeTable {
         id
     }
 
-    /// Replaces a type whose number was given out before it was read.
+    /// Replaces a type whose number was assigned before the type was read.
     pub fn set(&mut self, id: TypeId, ty: Type) {
-        // The names of others may have its name in them.
+        // The names of other types may contain its name.
         self.names.clear();
         self.with_computed.clear();
         if let Some(slot) = self.types.get_mut(id.0 as usize) {
@@ -448,8 +438,7 @@ impl TypeTable {
         }
     }
 
-    /// Returns the entry of the static data member of a record that is a constant and has this name. Base classes are left to the
-    /// caller.
+    /// Returns the entry of a record's constant static data member with this name. Base classes are left to the caller.
     pub(crate) fn constant_member(&self, record: TypeId, name: &str) -> Option<DieId> {
         let mut members = self.constants.get(&record)?.iter();
         members
@@ -457,20 +446,19 @@ impl TypeTable {
             .map(|member| member.entry)
     }
 
-    /// Notes the static data members of a record that are constants.
+    /// Records the constant static data members of a record.
     pub(super) fn set_constants(&mut self, record: TypeId, members: Vec<StaticMember>) {
         if !members.is_empty() {
             self.constants.insert(record, members);
         }
     }
 
-    /// Notes a lower bound of an array that contradicts its language.
+    /// Records a lower bound of an array that contradicts its language.
     pub(super) fn note_wrong_lower_bound(&mut self, bound: i64) {
         self.wrong_lower_bound.get_or_insert(bound);
     }
 
-    /// Returns the lower bound that an array is said to have although its language has no arrays with such a bound, of the first such
-    /// array that was read. The indices of its elements are those of the language.
+    /// Returns the lower bound of the first array read whose bound contradicts its language. The indices of its elements follow the language.
     #[must_use]
     pub fn wrong_lower_bound(&self) -> Option<i64> {
         self.wrong_lower_bound
@@ -482,7 +470,7 @@ impl TypeTable {
         self.by_entry.get(&entry).copied()
     }
 
-    /// Notes which entry a type is read from.
+    /// Records the entry from which a type is read.
     pub(super) fn remember(&mut self, entry: DieId, id: TypeId) {
         self.by_entry.insert(entry, id);
     }

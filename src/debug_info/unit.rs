@@ -1,7 +1,7 @@
-//! Units: the contributions of the source files to the debugging information.
+//! Reads units: the contributions of the source files to the debugging information.
 //!
-//! gimli reads headers and abbreviations. What functions and types a unit has is left to the modules
-//! that ask. Sources: DWARF 5 §3.1, §7.5.1; HET A.3.1.1, A.7.12.
+//! gimli reads headers and abbreviations. Reading the functions and types of a unit is left to other modules. Sources: DWARF 5 §3.1, §7.5.1; HET
+//! A.3.1.1, A.7.12.
 
 use core::ops::Range;
 use std::borrow::Cow;
@@ -90,7 +90,7 @@ impl UnitInfo<'_> {
     }
 }
 
-/// A unit: its header, and its first entry when that was asked for.
+/// A unit: its header, and its first entry once that was requested.
 #[derive(Debug)]
 pub(super) struct UnitEntry<'a> {
     pub(super) header: gimli::UnitHeader<Bytes<'a>>,
@@ -103,13 +103,13 @@ pub(super) struct UnitEntry<'a> {
 /// A unit with its abbreviations and first entry.
 #[derive(Debug)]
 pub(super) struct Unit<'a> {
-    /// For gimli; without the line table, whose faults are no business of the entries.
+    /// The unit for gimli, without the line table, since faults of that table must not affect entries.
     pub(super) gimli: gimli::Unit<Bytes<'a>>,
     /// The first entry.
     pub(super) root: Die<'a>,
     /// `DW_AT_stmt_list`.
     pub(super) line_offset: Option<usize>,
-    /// What indices count into.
+    /// The tables for indices.
     pub(super) tables: IndexTables,
     /// Its parts of the sections of a package, if it is in one.
     pub(super) parts: Option<Contributions>,
@@ -141,7 +141,7 @@ impl<'a> UnitEntry<'a> {
         }
     }
 
-    /// Returns the signature of a type unit, and where in the unit the type is.
+    /// Returns the signature of a type unit, and the offset of the type in the unit.
     pub(super) fn type_signature(&self) -> Option<(u64, usize)> {
         type_signature(&self.header)
     }
@@ -167,9 +167,9 @@ pub(crate) fn type_signature(header: &gimli::UnitHeader<Bytes<'_>>) -> Option<(u
 #[derive(Clone, Debug)]
 pub struct Units<'i, 'a> {
     info: &'i DebugInfo<'a>,
-    /// The numbers of those that are still to come.
+    /// The numbers of the remaining units.
     ids: Range<u32>,
-    /// What comes after them.
+    /// The error after the last unit, if any.
     broken: Option<&'i Error>,
 }
 
@@ -188,8 +188,8 @@ impl<'a> FallibleIterator for Units<'_, 'a> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Returns every unit, in the order of their numbers; an error for one that cannot be read, after which the next one follows, and
-    /// a last error if the headers could not be followed to the end of a section.
+    /// Returns every unit, in the order of their numbers. An unreadable unit is an error, followed by the next unit. If the headers could not be read
+    /// to the end of a section, there is an error at the end.
     #[must_use]
     pub fn units(&self) -> Units<'_, 'a> {
         Units {
@@ -203,7 +203,7 @@ impl<'a> DebugInfo<'a> {
         u32::try_from(self.units.len()).unwrap_or(u32::MAX)
     }
 
-    /// Why the headers of units could not be followed to the end of a section.
+    /// Returns the reason why the headers of units could not be read to the end of a section.
     pub(crate) fn broken(&self) -> Option<&Error> {
         self.broken.as_ref()
     }
@@ -213,10 +213,10 @@ impl<'a> DebugInfo<'a> {
         (0..self.unit_count()).map(UnitId)
     }
 
-    /// The facts of a unit's header and first entry.
+    /// Returns the facts from a unit's header and first entry.
     ///
     /// # Errors
-    /// If there is no such unit, or it is malformed. Strings that cannot be read are left out.
+    /// If there is no such unit, or it is malformed. Unreadable strings are left out.
     pub fn unit_info(&self, id: UnitId) -> Result<UnitInfo<'a>> {
         let entry = self.entry(id)?;
         let unit = self.contents(id)?;
@@ -250,7 +250,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// Returns the unit as expressions know it: its number, and the sizes and codes of operands.
+    /// Returns the unit for expressions: its number, and the sizes and codes of operands.
     ///
     /// # Errors
     /// If there is no such unit.
@@ -292,8 +292,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// Returns the unit with this number.
-    /// The version of DWARF of a unit.
+    /// Returns the version of DWARF of a unit.
     ///
     /// # Errors
     /// If there is no such unit.
@@ -311,14 +310,14 @@ impl<'a> DebugInfo<'a> {
             .ok_or_else(|| Error::malformed("unit number", format!("there is no unit {}", id.0)))
     }
 
-    /// The file a unit is in.
+    /// Returns the file of a unit.
     pub(super) fn file(&self, entry: &UnitEntry<'a>) -> Result<&File<'a>> {
         self.files
             .get(entry.file)
             .ok_or_else(|| Error::malformed("unit number", "its file is not loaded"))
     }
 
-    /// The sections of the file a unit is in, as they are.
+    /// Returns the unmodified sections of the file that contains a unit.
     ///
     /// # Errors
     /// If there is no such unit.
@@ -326,7 +325,7 @@ impl<'a> DebugInfo<'a> {
         Ok(&self.file(self.entry(id)?)?.dwarf)
     }
 
-    /// Where the entries of a unit's table of `.debug_addr` start.
+    /// Returns the offset at which the entries of a unit's table in `.debug_addr` start.
     ///
     /// # Errors
     /// If there is no such unit, or it cannot be read.
@@ -335,7 +334,8 @@ impl<'a> DebugInfo<'a> {
         Ok(self.contents(id)?.gimli.addr_base.0 as u64)
     }
 
-    /// Where the entries of a unit's table of `.debug_str_offsets` start. `None` if a unit that is not split names none.
+    /// Returns the offset at which the entries of a unit's table in `.debug_str_offsets` start, or `None` if the unit is not split and has no such
+    /// attribute.
     ///
     /// # Errors
     /// If there is no such unit, or it cannot be read.
@@ -347,10 +347,10 @@ impl<'a> DebugInfo<'a> {
         Ok(has_base.then_some(unit.gimli.str_offsets_base.0))
     }
 
-    /// Returns the section of a unit's abbreviations, and where in it they start, in bytes.
+    /// Returns the section of a unit's abbreviations, and their offset there, in bytes.
     ///
     /// # Errors
-    /// If there is no such unit, or its package does not say.
+    /// If there is no such unit, or its package does not locate the abbreviations.
     pub(crate) fn abbreviations_of(&self, id: UnitId) -> Result<(&'static str, usize)> {
         let entry = self.entry(id)?;
         let file = self.file(entry)?;
@@ -358,13 +358,13 @@ impl<'a> DebugInfo<'a> {
         Ok((section, file.abbreviations_offset(&entry.header)?))
     }
 
-    /// The name of the section a unit is in.
+    /// Returns the name of the section that contains a unit.
     pub(super) fn section_of(&self, id: UnitId) -> Result<&'static str> {
         let entry = self.entry(id)?;
         Ok(self.file(entry)?.section_name(entry.header.section()))
     }
 
-    /// Returns the unit with its abbreviations and first entry, which are read when they are first asked for.
+    /// Returns the unit with its abbreviations and first entry, which are read on demand.
     pub(super) fn contents(&self, id: UnitId) -> Result<&Unit<'a>> {
         let entry = self.entry(id)?;
         entry
@@ -426,14 +426,14 @@ impl<'a> DebugInfo<'a> {
         let parts = file.contributions(&header)?;
         if let Some(parts) = &parts {
             count_from_parts(&mut unit, parts);
-            // One that is outside is an error where the table is read.
+            // An offset outside the section is an error when the table is read.
             line_offset = line_offset
                 .map(|offset| Contributions::resolve(parts.lines, offset).unwrap_or(usize::MAX));
         }
         if let Some(partner) = entry.partner
             && file.split
         {
-            // What depends on where the linker put things is said in the skeleton (DWARF 5 §3.1.2).
+            // Attributes that depend on relocation are in the skeleton (DWARF 5 §3.1.2).
             unit.copy_relocated_attributes(&self.contents(partner)?.gimli);
         }
         let tables = IndexTables::new(&unit, file, parts.as_ref());
@@ -454,7 +454,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// Makes the places of a unit's tables count from the start of their sections, and no longer from the unit's parts of a package.
+/// Makes the offsets of a unit's tables relative to their sections, instead of to the unit's parts of a package.
 fn count_from_parts(unit: &mut gimli::Unit<Bytes<'_>>, parts: &Contributions) {
     let moved = |base: usize, part: Option<Part>| base.saturating_add(part.map_or(0, Part::start));
     unit.str_offsets_base.0 = moved(unit.str_offsets_base.0, parts.string_offsets);
@@ -462,8 +462,7 @@ fn count_from_parts(unit: &mut gimli::Unit<Bytes<'_>>, parts: &Contributions) {
     unit.rnglists_base.0 = moved(unit.rnglists_base.0, parts.ranges);
 }
 
-/// Takes over what the first entry says of the unit's parts of other sections, and gives the offset of
-/// its line table.
+/// Copies the bases of the unit's tables in other sections from the first entry. Returns the offset of its line table.
 fn set_bases<'a>(
     unit: &mut gimli::Unit<Bytes<'a>>,
     root: &gimli::DebuggingInformationEntry<Bytes<'a>>,

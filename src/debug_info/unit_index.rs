@@ -1,7 +1,6 @@
-//! What a unit holds at its top level, found in one walk: the functions by their addresses, the
-//! variables of file scope, and which namespace or class each entry is in.
+//! Indexes the top level of a unit in one walk: functions by address, variables of file scope, and the enclosing namespace or class of each entry.
 //!
-//! It notes where entries are and leaves reading them to others. Sources: DWARF 5 §3.1 to §3.3, §5.7.
+//! It records the places of entries; reading them is left to other modules. Sources: DWARF 5 §3.1 to §3.3, §5.7.
 
 use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,34 +20,34 @@ use super::{Bytes, DebugInfo, lossy};
 use crate::error::{Error, Result};
 use crate::meter::HeldStack;
 
-/// How many scopes a qualified name may have.
+/// The maximum number of scopes in a qualified name.
 const QUALIFIERS: usize = 32;
 
-/// What a unit holds at its top level, and the partial units that it imports.
+/// The top level of a unit, including the partial units that it imports.
 #[derive(Debug)]
 pub(super) struct UnitIndex<'a> {
     /// Numbers in `function_entries`, by address.
     pub(super) functions: RangeMap<u32>,
-    /// Every subprogram with code, in the order of the section; after those of the unit itself come those of the units it imports.
+    /// Every subprogram with code, in the order of the section. The subprograms of imported units come last.
     pub(super) function_entries: Vec<FunctionEntry<'a>>,
-    /// How many are of the unit itself.
+    /// The number of functions in the unit itself.
     own_functions: usize,
     /// Every variable and constant of file scope or in a namespace, in the order of the section.
     pub(super) globals: Vec<DieId>,
-    /// What has been read of those.
+    /// The variables read from these entries.
     pub(super) read_globals: OnceLock<Option<Box<[Arc<Variable<'a>>]>>>,
-    /// What ended the walk before the end of the unit.
+    /// The error that ended the walk before the end of the unit.
     pub(super) broken: Option<Error>,
     scopes: Vec<ScopeName<'a>>,
     /// The scopes of entries that are not at the top of the unit.
     scope_of: BTreeMap<DieId, u32>,
 }
 
-/// A namespace, structure, class or union that qualifies the names of what is in it.
+/// A namespace, structure, class or union that qualifies the names of its members.
 #[derive(Debug)]
 struct ScopeName<'a> {
     parent: Option<u32>,
-    /// Nothing for an anonymous namespace.
+    /// `None` for an anonymous namespace.
     name: Option<Bytes<'a>>,
 }
 
@@ -60,7 +59,7 @@ impl<'a> UnitIndex<'a> {
         own.get(at.ok()?).filter(|entry| entry.id == id)
     }
 
-    /// Returns the scopes that an entry is in, as `a::b`; nothing at the top of the unit.
+    /// Returns the scopes around an entry, as `a::b`, or `None` at the top of the unit.
     fn qualifier(&self, id: DieId) -> Option<String> {
         let mut names = Vec::new();
         let mut next = self.scope_of.get(&id).copied();
@@ -79,21 +78,21 @@ impl<'a> UnitIndex<'a> {
     }
 }
 
-/// A subprogram with code, and what has been read of it.
+/// A subprogram with code, and the data read for it.
 #[derive(Debug)]
 pub(super) struct FunctionEntry<'a> {
     pub(super) id: DieId,
     pub(super) function: OnceLock<Box<Function<'a>>>,
-    /// Its scopes. `None` if they have to be walked.
+    /// Its scopes, or `None` if its entries must be walked instead.
     pub(super) tree: OnceLock<Option<Box<ScopeTree<'a>>>>,
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Returns the function whose code contains `pc`, an address of the code object. Of nested ones it is the
-    /// innermost; inlined calls are not functions, see [`inlined_chain`](DebugInfo::inlined_chain).
+    /// Returns the function whose code contains `pc`, an address of the code object. If functions nest, it is the innermost. Inlined calls are not
+    /// functions, see [`inlined_chain`](DebugInfo::inlined_chain).
     ///
     /// # Errors
-    /// If none is found, but something that might have led to one could not be read.
+    /// If none is found, but a part of the input that might contain it could not be read.
     pub fn find_function(&self, pc: u64) -> Result<Option<Function<'a>>> {
         let Some(entry) = self.function_entry(pc)? else {
             return Ok(None);
@@ -108,13 +107,13 @@ impl<'a> DebugInfo<'a> {
             Ok(Box::new(function.clone()))
         });
         if let Some(kept) = kept {
-            // Another thread may have been faster.
+            // Another thread may have been first.
             let _ = entry.function.set(kept);
         }
         Ok(Some(function))
     }
 
-    /// Returns the entry of that function.
+    /// Returns the entry of the function whose code contains `pc`.
     pub(super) fn function_entry(&self, pc: u64) -> Result<Option<&FunctionEntry<'a>>> {
         let Some(unit) = self.find_unit(pc)? else {
             return Ok(None);
@@ -133,7 +132,7 @@ impl<'a> DebugInfo<'a> {
     /// entries.
     ///
     /// # Errors
-    /// If the unit cannot be read. Of one that breaks off it gives what comes before.
+    /// If the unit cannot be read. If the unit is cut short, it returns the functions before the error.
     pub fn functions(&self, unit: UnitId) -> Result<Vec<Function<'a>>> {
         let entries = &self.index(unit)?.function_entries;
         entries
@@ -142,7 +141,7 @@ impl<'a> DebugInfo<'a> {
             .collect()
     }
 
-    /// What a unit holds at its top level; found out when it is first asked for.
+    /// Returns the index of a unit's top level, which is built on first use.
     pub(super) fn index(&self, unit: UnitId) -> Result<&UnitIndex<'a>> {
         self.cache(unit)?
             .index
@@ -161,12 +160,12 @@ struct IndexBuilder<'d, 'a> {
     info: &'d DebugInfo<'a>,
     ranges: Vec<(Range<u64>, u32)>,
     index: UnitIndex<'a>,
-    /// Units still to walk over, and all that were ever put there.
+    /// The units still to be walked, and all units ever queued.
     imports: Vec<UnitId>,
     seen: BTreeSet<UnitId>,
 }
 
-/// An entry that the walk is inside of.
+/// An entry around the current one.
 struct Open {
     depth: isize,
     scope: Option<u32>,
@@ -293,7 +292,7 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
         }
     }
 
-    /// Returns the scope of what is inside a namespace or class. An unnamed class adds nothing to a name.
+    /// Returns the scope for the contents of a namespace or class. An unnamed class adds nothing to a name.
     fn open_scope(
         &mut self,
         tag: DwTag,
@@ -308,8 +307,7 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
         Some(number)
     }
 
-    /// The name of a namespace or class, which may stand in an entry that this one continues, or in a type
-    /// unit.
+    /// Returns the name of a namespace or class. It may be in an entry that this one extends, or in a type unit.
     fn name(&self, die: Die<'a>) -> Option<Bytes<'a>> {
         let definition = self.info.definition(&die);
         let chain = self.info.chain(die);
@@ -332,7 +330,7 @@ impl<'d, 'a> IndexBuilder<'d, 'a> {
     }
 }
 
-/// Returns true if attributes of an entry matter to the index. Most entries are variables, whose do not.
+/// Returns true if attributes of an entry matter to the index. Most entries are variables, whose attributes do not.
 fn is_read(abbreviation: &gimli::Abbreviation) -> bool {
     let tag = abbreviation.tag();
     tag == DW_TAG_subprogram
@@ -341,7 +339,7 @@ fn is_read(abbreviation: &gimli::Abbreviation) -> bool {
         || qualifies(tag)
 }
 
-/// Returns true if an entry qualifies the names of what is in it.
+/// Returns true if an entry qualifies the names of its members.
 fn qualifies(tag: DwTag) -> bool {
     tag == DW_TAG_namespace || tag == DW_TAG_module || attribute::is_record(tag)
 }

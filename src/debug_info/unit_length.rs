@@ -1,5 +1,4 @@
-//! The field that most headers of DWARF start with: how long the rest is, and which of the two formats it has.
-//! Source: DWARF 5 §7.4.
+//! Reads the first field of most DWARF headers: the length of the rest, and the format (32-bit or 64-bit). Source: DWARF 5 §7.4.
 
 use core::ops::Range;
 
@@ -8,18 +7,18 @@ use crate::expr::Cursor;
 
 /// The start of a header.
 pub(crate) struct UnitLength {
-    /// What the field says: the bytes after it.
+    /// The value of the field: the number of bytes after it.
     pub(crate) length: u64,
     /// 4 or 8: the size of offsets in bytes.
     pub(crate) offset_size: u8,
-    /// Where these bytes are in the section.
+    /// The range of these bytes in the section.
     pub(crate) body: Range<usize>,
 }
 
 impl UnitLength {
     /// Reads the field at `offset` of a section.
     ///
-    /// * `what`: what starts with it, as errors call it.
+    /// * `what`: the name of the structure, for error messages.
     ///
     /// # Errors
     /// If it is not in the section, has a reserved value, or goes past the section's end.

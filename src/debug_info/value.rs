@@ -1,8 +1,7 @@
-//! What the attributes of entries say.
+//! Reads the values of attributes.
 //!
-//! Forms become values that need no unit to be understood: addresses instead of indices, offsets in
-//! sections, entries instead of references. What a value means is left to the modules that ask for it.
-//! Sources: DWARF 5 §2.2, §7.5.4 to §7.5.6.
+//! It converts forms to values that are independent of the unit: indices to addresses, offsets to section offsets, references to entries.
+//! Interpreting a value is left to the callers. Sources: DWARF 5 §2.2, §7.5.4 to §7.5.6.
 
 use std::borrow::Cow;
 
@@ -27,9 +26,9 @@ pub enum DieValue<'a> {
     Address(u64),
     /// Uninterpreted bytes.
     Block(&'a [u8]),
-    /// A constant without a sign, or whose sign depends on what it describes (the data forms).
+    /// An unsigned constant, or one whose signedness depends on the attribute or type (the data forms).
     Unsigned(u64),
-    /// A constant with a sign.
+    /// A signed constant.
     Signed(i64),
     /// A constant of 16 bytes.
     Wide(u128),
@@ -41,7 +40,7 @@ pub enum DieValue<'a> {
     LocationList(u64),
     /// A range list, by its offset in the unit's section of range lists.
     RangeList(u64),
-    /// An offset in another section: which one depends on the attribute.
+    /// An offset in another section, which depends on the attribute.
     SectionOffset(u64),
     /// An entry.
     Reference(DieId),
@@ -49,12 +48,12 @@ pub enum DieValue<'a> {
     Signature(u64),
     /// An entry or string of a supplementary file, by its offset there.
     Supplementary(u64),
-    /// Text. What is not UTF-8 is replaced, and cut after a few hundred bytes.
+    /// Text. Invalid UTF-8 is replaced, and truncated after a few hundred bytes.
     String(Untrusted<'a>),
 }
 
 impl DieValue<'_> {
-    /// Returns a constant as a number; the data forms as not negative.
+    /// Returns a constant as a number. The data forms are read as unsigned.
     #[must_use]
     pub fn number(&self) -> Option<i128> {
         if let DieValue::Unsigned(number) = self {
@@ -68,7 +67,7 @@ impl DieValue<'_> {
         }
     }
 
-    /// Returns the same, and a block that holds a number that is too large for other forms.
+    /// Returns a constant, or the number in a block that is too large for other forms.
     pub(super) fn wide_number(&self) -> Option<i128> {
         let DieValue::Block(bytes) = self else {
             return self.number();
@@ -78,7 +77,7 @@ impl DieValue<'_> {
         Some(i128::from_le_bytes(wide))
     }
 
-    /// Returns a constant that is not negative and fits.
+    /// Returns a constant that is non-negative and fits.
     #[must_use]
     pub fn unsigned(&self) -> Option<u64> {
         u64::try_from(self.number()?).ok()
@@ -89,7 +88,7 @@ impl<'a> DebugInfo<'a> {
     /// Returns the value of an attribute of `die`.
     ///
     /// # Errors
-    /// If it refers to something that is not there: an index or offset out of bounds.
+    /// If an index or offset is out of bounds.
     pub fn value(
         &self,
         die: &Die<'a>,
@@ -137,7 +136,7 @@ impl<'a> DebugInfo<'a> {
                 entry.offset().checked_add(offset.0),
                 Some(die.id().unit),
             ),
-            // Which entry that is only a linker can tell.
+            // Only a linker can tell which entry that is.
             V::DebugInfoRef(offset) if u32::try_from(offset.0) == Ok(ELSEWHERE) => {
                 Ok(DieValue::SectionOffset(offset.0 as u64))
             }
@@ -179,7 +178,7 @@ impl<'a> DebugInfo<'a> {
         }))
     }
 
-    /// The location list at an offset, which counts in a package from the unit's part of the section.
+    /// Returns the location list at an offset. In a package, the offset is relative to the unit's part of the section.
     fn location_list_at(&self, die: &Die<'a>, offset: usize) -> Result<DieValue<'a>> {
         let offset = match &self.contents(die.id().unit)?.parts {
             Some(parts) => Contributions::resolve(parts.locations, offset)
@@ -189,7 +188,7 @@ impl<'a> DebugInfo<'a> {
         Ok(DieValue::LocationList(offset as u64))
     }
 
-    /// The offset of a list of a unit in the unit's part of a package; the offset itself in any other file.
+    /// Converts the offset of a list to the unit's part of a package. In other files the offset is unchanged.
     #[cfg(feature = "serde")]
     pub(crate) fn list_in_part(&self, unit: UnitId, value: &DieValue<'_>, offset: u64) -> u64 {
         let parts = self.contents(unit).ok().and_then(|unit| unit.parts);
@@ -210,7 +209,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// The offset of a location list or range list that is given by an index or a relative offset.
+    /// Returns the offset of a location list or range list, given by an index or a relative offset.
     fn list(&self, die: &Die<'a>, value: AttributeValue<Bytes<'a>>) -> Result<DieValue<'a>> {
         let entry = self.entry(die.id().unit)?;
         let file = self.file(entry)?;
@@ -248,8 +247,7 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// Returns the entry at `offset` of a section of the file that `die` is in. `unit` is the unit it must be
-    /// in, if that is given.
+    /// Returns the entry at `offset` of a section in the file of `die`. If `unit` is given, the entry must be in that unit.
     fn reference(
         &self,
         die: &Die<'a>,
@@ -268,11 +266,10 @@ impl<'a> DebugInfo<'a> {
             })
     }
 
-    /// Returns the entry that an attribute refers to: directly, or as a type with a signature. Nothing if it is no
-    /// reference.
+    /// Returns the entry that an attribute refers to: directly, or as a type with a signature. Returns `None` if it is no reference.
     ///
     /// # Errors
-    /// If the reference leads nowhere, or to something that is not loaded.
+    /// If the reference is invalid, or its target is not loaded.
     pub fn target(
         &self,
         die: &Die<'a>,
@@ -326,7 +323,7 @@ impl<'a> DebugInfo<'a> {
         Ok(Some(LocationAttribute::List { unit, offset }))
     }
 
-    /// Returns an attribute's text. `None` if it has none or it cannot be read.
+    /// Returns an attribute's text, or `None` if it has none or it cannot be read.
     pub(crate) fn string_of(
         &self,
         die: &Die<'a>,
@@ -339,7 +336,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// A constant in any form, with the names that gimli gives to the constants of some attributes undone.
+/// Returns a constant in any form. For some attributes gimli converts constants to names, which is undone here.
 fn constant<'a>(value: &AttributeValue<Bytes<'a>>) -> Option<DieValue<'a>> {
     use AttributeValue as V;
     #[expect(

@@ -1,7 +1,6 @@
-//! Variables: which are in scope at an address, and what their entries say.
+//! Finds the variables in scope at an address, and reads their entries.
 //!
-//! Where a variable is and what it holds is left to `eval` and `display`. Sources: DWARF 5 §4.1,
-//! §3.3.8.2; HET A.4.1.
+//! Evaluating locations and formatting values are left to `eval` and `display`. Sources: DWARF 5 §4.1, §3.3.8.2; HET A.4.1.
 
 use core::ops::Range;
 use std::borrow::Cow;
@@ -42,7 +41,7 @@ pub enum VariableKind {
 }
 
 impl VariableKind {
-    /// The name in JSON documents: `parameter`, `variable`, `constant` or `global`.
+    /// Returns the name in JSON documents: `parameter`, `variable`, `constant` or `global`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -58,9 +57,9 @@ impl VariableKind {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartScope {
-    /// So many bytes after the first address of its block.
+    /// The variable is in scope from this many bytes after the first address of its block.
     Offset(u64),
-    /// It is in scope in these addresses.
+    /// The variable is in scope at these addresses.
     Ranges(Vec<Range<u64>>),
 }
 
@@ -72,7 +71,7 @@ pub struct Variable<'a> {
     pub die: DieId,
     /// Its name in the source, without namespace or class.
     pub name: Option<Cow<'a, str>>,
-    /// Its name for the linker, where that is another one.
+    /// Its linkage name, if that differs.
     pub linkage_name: Option<Cow<'a, str>>,
     /// The kind of the variable.
     pub kind: VariableKind,
@@ -80,39 +79,36 @@ pub struct Variable<'a> {
     pub ty: Option<DieId>,
     /// Its declaration.
     pub declaration: Declaration,
-    /// The function it is in, which may be an inlined one; for a global its namespace or class.
+    /// The enclosing function, which may be inlined, or the namespace or class of a global.
     pub scope: Option<Cow<'a, str>>,
-    /// The entry of the function, block or inlined call it is in. `None` for a global.
+    /// The entry of the enclosing function, block or inlined call, or `None` for a global.
     pub scope_die: Option<DieId>,
     /// `DW_AT_location`.
     pub location: Option<LocationAttribute<'a>>,
-    /// `DW_AT_const_value`, lowest byte first, as long as its type where that is known.
+    /// `DW_AT_const_value`, lowest byte first, as long as its type if that size is known.
     pub const_value: Option<Vec<u8>>,
-    /// `DW_AT_LLVM_memory_space`: the memory space of the source language. A number that nobody assigned
-    /// counts as none.
+    /// `DW_AT_LLVM_memory_space`: the memory space of the source language. An unassigned number counts as none.
     pub memory_space: MemorySpace,
-    /// True if the compiler made it up.
+    /// True if the compiler generated it.
     pub artificial: bool,
     /// True if the entry only declares a variable that is defined elsewhere.
     pub is_declaration: bool,
-    /// True if a concrete instance of a function leaves it out: it is in the source, and `die` is its
-    /// entry in the abstract instance, but the code has no trace of it.
+    /// True if a concrete instance of a function omits it. `die` is then its entry in the abstract instance: the variable is in the source, but not
+    /// in the code.
     pub is_omitted: bool,
-    /// The position of a parameter among the parameters of its function, from 0. An inlined instance counts as the abstract
-    /// instance lists them, whichever of them it leaves out.
+    /// The position of a parameter among the parameters of its function, from 0. For an inlined instance, positions follow the abstract instance,
+    /// even if the instance omits some.
     pub position: Option<u32>,
     /// `DW_AT_start_scope`.
     pub start_scope: Option<StartScope>,
-    /// True if its bytes are in big-endian order although those of its type need not be (`DW_AT_endianity`).
+    /// True if its bytes are in big-endian order although its type's bytes need not be (`DW_AT_endianity`).
     pub big_endian: bool,
-    /// The name of an attribute of the entry that changes what its bytes mean and is not understood; see
-    /// [`type_attribute`](super::type_attribute).
+    /// The name of an unsupported attribute of the entry that changes the meaning of its bytes; see [`type_attribute`](super::type_attribute).
     pub unsupported: Option<&'static str>,
-    /// Why an attribute is missing that the entry has.
+    /// The reason why an attribute of the entry is missing here.
     pub problem: Option<Error>,
 }
 
-/// Variables that are nobody else's.
 fn owned(variables: Vec<Arc<Variable<'_>>>) -> Vec<Variable<'_>> {
     variables.into_iter().map(Arc::unwrap_or_clone).collect()
 }
@@ -120,13 +116,13 @@ fn owned(variables: Vec<Arc<Variable<'_>>>) -> Vec<Variable<'_>> {
 /// The variables that are in scope at an address.
 #[derive(Debug, Default)]
 pub(crate) struct InScope<'a> {
-    /// The innermost scope first; those of file scope come last.
+    /// The variables of the innermost scope first, and those of file scope last.
     pub(crate) variables: Vec<Arc<Variable<'a>>>,
-    /// For each inlined call at the address, the innermost first, where in `variables` its own end. The rest is of the function.
+    /// For each inlined call at the address, innermost first, the end of its variables in `variables`. The rest belongs to the function.
     pub(crate) ends: Vec<usize>,
 }
 
-/// Numbers the parameters among what a function declares.
+/// Numbers the parameters among the declarations of a function.
 fn positions(declared: &[Die<'_>]) -> BTreeMap<DieId, u32> {
     let parameters = declared
         .iter()
@@ -136,10 +132,10 @@ fn positions(declared: &[Die<'_>]) -> BTreeMap<DieId, u32> {
         .collect()
 }
 
-/// What one question has read that is asked for again.
+/// Data that one query reads and needs again.
 struct Reading<'m, 'a> {
     meter: &'m Meter,
-    /// What abstract instances declare; one may be inlined many times.
+    /// The declarations of abstract instances. One may be inlined many times.
     declared: BTreeMap<DieId, Rc<[Die<'a>]>>,
 }
 
@@ -152,30 +148,28 @@ impl<'m> Reading<'m, '_> {
     }
 }
 
-/// As how many entries a variable counts: it, those that it completes, its type, and the places they are declared in.
+/// The number of entries charged for a variable: itself, the entries that it completes, its type, and their scopes.
 const PER_VARIABLE: u64 = 8;
 
-/// Pays for finding the ends of its names: many variables can have the same long one.
+/// Charges for finding the ends of its names, since many variables can share the same long name.
 fn pay_for_names(meter: &Meter, variable: &Variable<'_>) -> Result<()> {
     let length = |name: &Option<Cow<'_, str>>| name.as_ref().map_or(0, |name| name.len());
     meter.charge_bytes(length(&variable.name))?;
     meter.charge_bytes(length(&variable.linkage_name))
 }
 
-/// Pays for reading and keeping a variable.
+/// Charges for reading and keeping a variable.
 fn pay_for_variable(meter: &Meter) -> Result<()> {
     meter.work(PER_VARIABLE)?;
     meter.hold_all::<Variable<'_>>(1)
 }
 
 impl<'a> DebugInfo<'a> {
-    /// What is in scope at `pc`, an address of the code object in `function`: the innermost scope first,
-    /// in the order of the entries within each. After blocks, inlined calls and the function itself
-    /// follow the variables of file scope of the unit.
+    /// Returns the variables in scope at `pc`, an address of the code object in `function`. The innermost scope comes first, and within a scope they
+    /// have the order of the entries. After blocks, inlined calls and the function come the unit's variables of file scope.
     ///
-    /// A scope that is an instance of an inlined function also has the variables of the abstract instance
-    /// that it leaves out, marked [`is_omitted`](Variable::is_omitted): what they hide is not visible in
-    /// the source.
+    /// An instance of an inlined function also gets the variables that only its abstract instance has, marked [`is_omitted`](Variable::is_omitted).
+    /// They are included because they hide outer variables of the same name in the source.
     ///
     /// # Errors
     /// If the entries of the function are malformed.
@@ -188,8 +182,8 @@ impl<'a> DebugInfo<'a> {
         Ok(owned(found.variables))
     }
 
-    /// Reads the variables again in a walk over the entries of the function, and charges `meter`. Those that were found before an error
-    /// are in `in_scope` too.
+    /// Reads the variables in a walk over the entries of the function, and charges `meter`. The variables found before an error are in `in_scope`
+    /// too.
     pub(crate) fn walked_variables(
         &self,
         function: DieId,
@@ -219,7 +213,7 @@ impl<'a> DebugInfo<'a> {
         self.globals_within(function.unit, meter, variables)
     }
 
-    /// Returns the same for a function whose scopes are kept. Returns None for any other.
+    /// Returns the variables in scope from a function's kept scopes, or `None` if there are none.
     pub(crate) fn known_variables(&self, function: DieId, pc: u64) -> Option<InScope<'a>> {
         let tree = self.scope_tree(function)?;
         let globals = self.kept_globals(function.unit)?;
@@ -237,7 +231,7 @@ impl<'a> DebugInfo<'a> {
         Some(InScope { variables, ends })
     }
 
-    /// The variables of file scope of a unit, read once. `None` if they cannot be read, or not be kept.
+    /// Returns the variables of file scope of a unit, read once, or `None` if they cannot be read or kept.
     fn kept_globals(&self, unit: UnitId) -> Option<&[Arc<Variable<'a>>]> {
         let read = |meter: &Meter| {
             let mut globals = Vec::new();
@@ -262,8 +256,8 @@ impl<'a> DebugInfo<'a> {
         Ok(variables)
     }
 
-    /// Returns the variables of file scope of a unit, and those in its namespaces, in the order of the entries.
-    /// A declaration that the unit completes by a definition is left out.
+    /// Returns the variables of file scope of a unit, and those in its namespaces, in the order of the entries. A declaration with a definition in
+    /// the unit is left out.
     ///
     /// # Errors
     /// If the unit cannot be read.
@@ -273,7 +267,7 @@ impl<'a> DebugInfo<'a> {
         Ok(owned(variables))
     }
 
-    /// Finds the global variables of a unit and charges `meter`. Those that were found before an error are in `variables` too.
+    /// Finds the global variables of a unit and charges `meter`. The variables found before an error are in `variables` too.
     pub(crate) fn globals_within(
         &self,
         unit: UnitId,
@@ -288,7 +282,7 @@ impl<'a> DebugInfo<'a> {
         read
     }
 
-    /// * `completed`: gets the declarations that other entries complete.
+    /// * `completed`: collects the declarations that other entries complete.
     fn add_globals(
         &self,
         unit: UnitId,
@@ -385,7 +379,7 @@ impl<'a> DebugInfo<'a> {
         Ok(found)
     }
 
-    /// For each scope the name of the function it is in, inlined or not.
+    /// Returns for each scope the name of the enclosing function, inlined or not.
     fn function_names(&self, scopes: &[Scope<'a>]) -> Vec<Option<Cow<'a, str>>> {
         let mut names: Vec<Option<Cow<'a, str>>> = Vec::with_capacity(scopes.len());
         for scope in scopes {

@@ -1,7 +1,7 @@
-//! Walking over entries, and along the references from an entry to what it completes.
+//! Walks over entries, and along the references from an entry to the entries that it completes.
 //!
-//! A walk is a loop over the bytes of a unit: how deep entries nest costs nothing. It leaves to others
-//! what to do with an entry. Sources: DWARF 5 §2.3, §2.13, §3.3.8.
+//! A walk is a loop over the bytes of a unit, so the nesting depth of entries costs nothing. Interpreting an entry is left to the callers. Sources:
+//! DWARF 5 §2.3, §2.13, §3.3.8.
 
 use std::borrow::Cow;
 
@@ -17,32 +17,32 @@ use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 use crate::meter::Meter;
 
-/// How many references an entry may be away from the one that completes it. Real chains have two: an
-/// out-of-line instance, its abstract instance, and the declaration in a class.
+/// The maximum number of references between an entry and one that it completes. Real chains have two: from an out-of-line instance to its abstract
+/// instance, and to the declaration in a class.
 const CHAIN: usize = 8;
 
-/// A walk over an entry and everything below it. The entry it starts with has depth 0.
+/// A walk over an entry and its descendants. The first entry has depth 0.
 #[derive(Debug)]
 pub(super) struct Walk<'d, 'a> {
     info: &'d DebugInfo<'a>,
     gimli: &'d gimli::Unit<Bytes<'a>>,
     raw: gimli::EntriesRaw<'d, Bytes<'a>>,
-    /// What to add to the depths that `raw` gives.
+    /// The offset to add to the depths from `raw`.
     base: isize,
-    /// The entry that was read last.
+    /// The entry read last.
     die: Die<'a>,
     started: bool,
-    /// Entries read that nobody has paid for.
+    /// The number of entries read but not yet charged.
     unpaid: u64,
 }
 
 impl<'d, 'a> Walk<'d, 'a> {
-    /// Returns the next entry, null entries too; nothing at the end. After an error there is nothing more.
+    /// Returns the next entry, including null entries, or `None` at the end and after an error.
     pub(super) fn next(&mut self) -> Result<Option<&gimli::DebuggingInformationEntry<Bytes<'a>>>> {
         self.next_with(|_| true)
     }
 
-    /// Returns the same, without the attributes of entries for whose abbreviation `wanted` does not ask for them.
+    /// Returns the next entry, including null entries. Attributes are left out if `wanted` returns false for the abbreviation.
     fn next_with(
         &mut self,
         wanted: impl FnOnce(&gimli::Abbreviation) -> bool,
@@ -75,7 +75,7 @@ impl<'d, 'a> Walk<'d, 'a> {
         self.next_entry_with(|_| true)
     }
 
-    /// Returns the same, without the attributes of entries for whose abbreviation `wanted` does not ask for them.
+    /// Returns the next entry that is not null. Attributes are left out if `wanted` returns false for the abbreviation.
     pub(super) fn next_entry_with(
         &mut self,
         wanted: fn(&gimli::Abbreviation) -> bool,
@@ -88,14 +88,14 @@ impl<'d, 'a> Walk<'d, 'a> {
         Ok(None)
     }
 
-    /// Passes over what is below the entry that was read last.
+    /// Skips the descendants of the entry read last.
     pub(super) fn skip_children(&mut self) -> Result<()> {
         if !self.die.has_children() {
             return Ok(());
         }
         let depth = self.die.entry.depth;
         let sibling = self.die.entry.attr_value(constants::DW_AT_sibling);
-        // Forward only: a sibling that lies before it would make the walk endless.
+        // Forward only: a sibling before this entry would make the walk endless.
         if let Some(AttributeValue::UnitRef(sibling)) = sibling
             && sibling > self.raw.next_offset()
             && let Ok(raw) = self.gimli.entries_raw(Some(sibling))
@@ -112,22 +112,22 @@ impl<'d, 'a> Walk<'d, 'a> {
         Ok(())
     }
 
-    /// Pays for what was read since the last time.
+    /// Charges for the entries read since the last call.
     pub(super) fn pay(&mut self, meter: &Meter) -> Result<()> {
         meter.work(core::mem::take(&mut self.unpaid))
     }
 
-    /// Returns the entry that was read last.
+    /// Returns the entry read last.
     pub(super) fn entry(&self) -> &gimli::DebuggingInformationEntry<Bytes<'a>> {
         &self.die.entry
     }
 
-    /// Where the entry that was read last is.
+    /// Returns the identity of the entry read last.
     pub(super) fn id(&self) -> DieId {
         self.die.id()
     }
 
-    /// Returns the entry that was read last, to keep.
+    /// Returns the entry read last, as an owned value.
     pub(super) fn die(&self) -> Die<'a> {
         self.die.clone()
     }
@@ -140,8 +140,7 @@ pub(super) struct Children<'d, 'a> {
 }
 
 impl<'a> Children<'_, 'a> {
-    /// Returns the next child. Everything that is read on the way, also what is below the child before it, is
-    /// paid for.
+    /// Returns the next child, and charges for everything read on the way, including the descendants of the previous child.
     pub(super) fn next(&mut self, meter: &Meter) -> Result<Option<Die<'a>>> {
         if self.walk.started {
             if self.walk.die.depth() > 0 {
@@ -167,20 +166,19 @@ impl<'d, 'a> Dies<'d, 'a> {
         Dies { walk }
     }
 
-    /// Returns the next entry, as [`next`](FallibleIterator::next) gives it, which is lent: it is overwritten by the one after it.
-    /// Nothing is copied.
+    /// Returns a reference to the entry that [`next`](FallibleIterator::next) would return. The following entry overwrites it, and nothing is copied.
     ///
     /// # Errors
-    /// As for [`next`](FallibleIterator::next).
+    /// Fails like [`next`](FallibleIterator::next).
     pub fn next_ref(&mut self) -> Result<Option<&Die<'a>>> {
         let found = self.walk.next()?.is_some();
         Ok(found.then_some(&self.walk.die))
     }
 
-    /// Passes over what is below the entry that was given last.
+    /// Skips the descendants of the entry returned last.
     ///
     /// # Errors
-    /// If an entry that is passed over is malformed.
+    /// If a skipped entry is malformed.
     pub fn skip_children(&mut self) -> Result<()> {
         self.walk.skip_children()
     }
@@ -198,8 +196,7 @@ impl<'a> FallibleIterator for Dies<'_, 'a> {
     }
 }
 
-/// An entry and those it completes: a concrete instance, the abstract instance it is of, a declaration.
-/// The entry itself comes first.
+/// An entry followed by the entries it completes: a concrete instance, its abstract instance, a declaration.
 #[derive(Debug)]
 pub(super) struct Chain<'a>(SmallVec<[Die<'a>; 2]>);
 
@@ -210,7 +207,7 @@ impl<'a> Chain<'a> {
             .find_map(|die| Some((die, die.attribute(name)?)))
     }
 
-    /// Returns the same for an attribute of HET.
+    /// Returns the first of the entries that has the HET attribute, with the attribute.
     pub(super) fn find_extension(
         &self,
         extension: Extension,
@@ -230,7 +227,7 @@ impl<'a> Chain<'a> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Returns all entries of a unit in the order of the section, null entries too. The first has depth 0.
+    /// Returns all entries of a unit in the order of the section, including null entries. The first has depth 0.
     ///
     /// # Errors
     /// If there is no such unit, or it is malformed. The iterator ends with its first error.
@@ -239,7 +236,7 @@ impl<'a> DebugInfo<'a> {
         self.subtree(root)
     }
 
-    /// Returns the entry at `id`, depth 0, and everything below it, null entries too.
+    /// Returns the entry at `id`, depth 0, and its descendants, including null entries.
     ///
     /// # Errors
     /// If there is no such unit, or it is malformed. The iterator ends with its first error.
@@ -247,7 +244,7 @@ impl<'a> DebugInfo<'a> {
         self.walk(id).map(Dies::new)
     }
 
-    /// Starts to walk over the entry at `id` and everything below it.
+    /// Starts a walk over the entry at `id` and its descendants.
     pub(super) fn walk(&self, id: DieId) -> Result<Walk<'_, 'a>> {
         let entry = self.entry(id.unit)?;
         let unit = &self.contents(id.unit)?.gimli;
@@ -281,8 +278,8 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// Returns the entry with those it completes. A reference that leads nowhere, or in a circle, ends it: what
-    /// the entry itself says is worth having.
+    /// Returns the entry with those it completes. An invalid or cyclic reference ends the chain, since the attributes of the entry itself remain
+    /// usable.
     pub(super) fn chain(&self, die: Die<'a>) -> Chain<'a> {
         let mut chain = SmallVec::new();
         let mut next = Some(die);
@@ -303,7 +300,7 @@ impl<'a> DebugInfo<'a> {
         Chain(chain)
     }
 
-    /// What an attribute says that the entry or one that it completes has.
+    /// Returns the value of an attribute of the entry or of one that it completes.
     pub(super) fn chain_value(
         &self,
         chain: &Chain<'a>,
@@ -315,24 +312,24 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// Returns the text of such an attribute. `None` if it cannot be read.
+    /// Returns the text of an attribute of the entry or of one that it completes, or `None` if it cannot be read.
     pub(super) fn chain_string(&self, chain: &Chain<'a>, name: DwAt) -> Option<Cow<'a, str>> {
         let (die, attribute) = chain.find(name)?;
         self.string_of(die, attribute)
     }
 
-    /// The name the linker uses.
+    /// Returns the linkage name.
     pub(super) fn linkage_name(&self, chain: &Chain<'a>) -> Option<Cow<'a, str>> {
         self.chain_string(chain, constants::DW_AT_linkage_name)
             .or_else(|| self.chain_string(chain, constants::DW_AT_MIPS_linkage_name))
     }
 
-    /// Returns the name for the linker of the function that an entry is, or is an instance of.
+    /// Returns the linkage name of the function that an entry is, or is an instance of.
     pub(crate) fn linkage_name_of(&self, id: DieId) -> Option<Cow<'a, str>> {
         self.linkage_name(&self.chain(self.die(id).ok()?))
     }
 
-    /// Returns the entry that `DW_AT_type` names.
+    /// Returns the entry in `DW_AT_type`.
     pub(super) fn type_of(&self, chain: &Chain<'a>) -> Result<Option<DieId>> {
         match chain.find(constants::DW_AT_type) {
             Some((die, attribute)) => self.target(die, attribute),

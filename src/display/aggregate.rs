@@ -1,4 +1,4 @@
-//! Arrays, vectors, structures, classes and unions. Sources: DWARF 5 §5.5 and §5.7.
+//! Formats arrays, vectors, structures, classes and unions. Sources: DWARF 5 §5.5 and §5.7.
 
 use core::fmt::{self, Write as _};
 
@@ -9,14 +9,14 @@ use super::{INCOMPLETE, Part, Printer, character, shape};
 use crate::debug_info::types::{Member, Representation, Type, TypeId, TypeKind};
 use crate::eval::BaseType;
 
-/// What all rows of an array have in common.
+/// The common properties of all rows of an array.
 #[derive(Debug)]
 struct Grid {
     element: TypeId,
     /// The size of an element and its distance from the next, in bits.
     element_size: u64,
     stride: u64,
-    /// How the elements are encoded if they are characters.
+    /// The encoding of the elements, if they are characters.
     text: Option<character::Kind>,
     vector: bool,
 }
@@ -55,10 +55,10 @@ impl<'a> Printer<'a> {
         self.rows(&grid, &counts, part)
     }
 
-    /// Prints what the remaining `counts` of an array's dimensions span: rows, a string, or an element.
+    /// Prints the remaining `counts` of an array's dimensions: rows, a string, or an element.
     fn rows(&mut self, grid: &Grid, counts: &[u64], part: Part) -> fmt::Result {
         let Some((&count, inner)) = counts.split_first() else {
-            // What does not fit its entry is cut to it, like a truth value in an array of bits.
+            // An element larger than its entry is truncated to it, such as a boolean in an array of bits.
             let is_cut = grid.element_size > grid.stride;
             if is_cut && !self.is_scalar(grid.element) {
                 return self.out.put(INCOMPLETE);
@@ -90,7 +90,7 @@ impl<'a> Printer<'a> {
         })
     }
 
-    /// Prints `count` equal parts, `stride` bits apart and `size` bits large, each by `each`.
+    /// Prints `count` equal parts, `stride` bits apart and of `size` bits, with `each`.
     pub(super) fn elements(
         &mut self,
         count: u64,
@@ -138,7 +138,7 @@ impl<'a> Printer<'a> {
         }
         self.look_through(members.len())?;
         let shown = self.present(members, part);
-        // A value that is nothing but one of its variants is that variant: `Some(5)`.
+        // A value that consists of one variant is printed as that variant: `Some(5)`.
         if let ([Shown::Variant { .. }], [_]) = (shown.as_slice(), members) {
             return shown.iter().try_for_each(|shown| self.shown(shown, part));
         }
@@ -170,7 +170,7 @@ impl<'a> Printer<'a> {
 
     /// Prints one member without its name.
     pub(super) fn unnamed(&mut self, member: &Member, part: Part) -> fmt::Result {
-        // A virtual base stands where the virtual table says, which is not among the bytes.
+        // The offset of a virtual base is in the virtual table, which is not among the bytes.
         let Some(bit_offset) = member.bit_offset else {
             return self.out.put(INCOMPLETE);
         };
@@ -181,7 +181,7 @@ impl<'a> Printer<'a> {
         self.value(member.ty, at)
     }
 
-    /// Returns true if a type has no parts, so that it can be in any number of bits.
+    /// Returns true if a type has no parts, so that it may have any number of bits.
     fn is_scalar(&self, id: TypeId) -> bool {
         matches!(
             shape::resolve(self.table, id).ty.kind,
@@ -190,7 +190,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// Returns a base type whose bits are in their usual order, like those of one byte always are.
+/// Returns a base type whose bits are in their usual order, as in any single byte.
 fn byte_or_plain(kind: &TypeKind) -> Option<&BaseType> {
     if let TypeKind::Base(base) = kind {
         return Some(base);

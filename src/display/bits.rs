@@ -1,7 +1,6 @@
-//! Bits of a value by their position, and whether they are known.
+//! Reads bits of a value by position, and tracks which are known.
 //!
-//! What they mean is left to the printers. Bit 0 is the lowest bit of the first byte, as everything on
-//! AMDGPU is little-endian.
+//! Interpreting them is left to the printers. Bit 0 is the lowest bit of the first byte, since AMDGPU is little-endian.
 #![warn(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
 use core::ops::Range;
@@ -21,7 +20,7 @@ pub(super) enum State {
 }
 
 impl State {
-    /// What stands in the place of the value. `None` if it is known.
+    /// Returns the text in place of the value, or `None` if it is known.
     pub(super) fn text(self) -> Option<&'static str> {
         match self {
             State::Known => None,
@@ -31,24 +30,23 @@ impl State {
     }
 }
 
-/// The bytes of a value with their masks. Bits past the last byte are unavailable, so that a type larger
-/// than what was read prints what there is.
+/// The bytes of a value with their masks. Bits past the last byte are unavailable, so that a partially read type can be printed.
 #[derive(Debug)]
 pub(super) struct Bits<'a> {
     bytes: Cow<'a, [u8]>,
     undefined: &'a Mask,
-    /// What is unavailable of the bytes.
+    /// The unavailable bits among the bytes.
     unavailable: &'a Mask,
-    /// How many bits the bytes have.
+    /// The number of bits in the bytes.
     size: u64,
 }
 
-/// The range of `size` bits at `offset`, cut at the end of the number range.
+/// Returns the range of `size` bits at `offset`, truncated at the largest number.
 fn range(offset: u64, size: u64) -> Range<u64> {
     offset..offset.saturating_add(size)
 }
 
-/// Counts a range of bits from `start`.
+/// Returns a function that makes a range of bits relative to `start`.
 fn from(start: u64) -> impl Fn(Range<u64>) -> Range<u64> {
     move |bits| bits.start.saturating_sub(start)..bits.end.saturating_sub(start)
 }
@@ -64,7 +62,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Returns a number that is known, as bits in their usual order.
+    /// Creates the bits of a known number, in their usual order.
     pub(super) fn of_number(number: u128) -> Bits<'a> {
         const NONE: &Mask = &Mask::new();
         Bits {
@@ -75,12 +73,12 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// `size` bits at `offset`, at most 128 of them, where bits are counted from the highest of each byte and the
-    /// first is the most significant one; or why they are not known.
+    /// Returns `size` bits at `offset`, at most 128, in big-endian order: bits count from the highest of each byte, and the first is the most
+    /// significant. If some are unknown, it returns the reason.
     pub(super) fn big_endian(&self, offset: u64, size: u64) -> Result<u128, State> {
         let mut number = 0u128;
         for from_top in offset..offset.saturating_add(size) {
-            // The same byte, the other end.
+            // The bit at the other end of the same byte.
             let at = from_top ^ 7;
             match self.state(at, 1) {
                 State::Known => number = number << 1 | self.unsigned(at, 1),
@@ -117,7 +115,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Eight bits at `offset`; zero past the end.
+    /// Returns eight bits at `offset`, with zeros past the end.
     fn byte(&self, offset: u64) -> u8 {
         let byte = |index: u64| {
             usize::try_from(index)
@@ -133,7 +131,7 @@ impl<'a> Bits<'a> {
             .to_le_bytes()[0]
     }
 
-    /// `size` bits at `offset` as the bytes that they are. `None` if they are none, or are not all there.
+    /// Returns `size` bits at `offset` as a slice of bytes, or `None` if they are not whole bytes, or not all available.
     fn whole_bytes(&self, offset: u64, size: u64) -> Option<&[u8]> {
         if !offset.is_multiple_of(8) || !size.is_multiple_of(8) {
             return None;
@@ -143,7 +141,7 @@ impl<'a> Bits<'a> {
             .get(index(offset)?..index(offset.checked_add(size)?)?)
     }
 
-    /// `size` bits at `offset`, at most 128 of them, zero-extended.
+    /// Returns `size` bits at `offset`, at most 128, zero-extended.
     pub(super) fn unsigned(&self, offset: u64, size: u64) -> u128 {
         let mut bytes = [0; 16];
         if let Some(whole) = self.whole_bytes(offset, size)
@@ -164,17 +162,17 @@ impl<'a> Bits<'a> {
         u128::from_le_bytes(bytes) & low
     }
 
-    /// `size` bits at `offset`, at most 128 of them, as a number of two's complement.
+    /// Returns `size` bits at `offset`, at most 128, as a number in two's complement.
     pub(super) fn signed(&self, offset: u64, size: u64) -> i128 {
         let excess = u32::try_from(128u64.saturating_sub(size)).unwrap_or(128);
         let value = self.unsigned(offset, size).checked_shl(excess).unwrap_or(0);
         value.cast_signed().checked_shr(excess).unwrap_or(0)
     }
 
-    /// Returns how many of `left` elements, `size` bits large and `stride` bits apart, look like the one at
-    /// `first` before one does not; that one counts.
+    /// Returns the length of the run at `first`: the number of equal elements, out of `left` ones of `size` bits, `stride` bits apart. The one at
+    /// `first` counts.
     pub(super) fn run(&self, first: u64, stride: u64, size: u64, left: u64) -> u64 {
-        // After the bytes all elements are alike, however many the type claims.
+        // After the bytes all elements are equal, regardless of their number in the type.
         if stride == 0 || size == 0 || first >= self.size {
             return left;
         }
@@ -185,15 +183,15 @@ impl<'a> Bits<'a> {
             return run;
         }
         let next = |index: u64| first.saturating_add(index.saturating_mul(stride));
-        // The first element after the bytes speaks for all that follow it.
+        // All elements after the bytes equal the first of them.
         let after = self.size.saturating_sub(first).div_ceil(stride);
         (1..left.min(after.saturating_add(1)))
             .find(|&index| !self.same(first, next(index), size))
             .unwrap_or(left)
     }
 
-    /// [`run`](Self::run) for elements of whole bytes without gaps, all known as far as the bytes go; nothing
-    /// otherwise. It compares each byte with the one a stride further, which is fast.
+    /// Finds a [`run`](Self::run) of elements of whole bytes without gaps, all known within the bytes. Returns `None` in other cases. It compares
+    /// each byte with the one a stride further, which is fast.
     fn run_of_bytes(&self, first: u64, stride: u64, left: u64) -> Option<u64> {
         let end = first
             .saturating_add(left.saturating_mul(stride))
@@ -216,7 +214,7 @@ impl<'a> Bits<'a> {
         u64::try_from(run).ok()
     }
 
-    /// Returns true if `size` bits at `a` and at `b` are missing alike, and equal.
+    /// Returns true if `size` bits at `a` and at `b` are equal, and have the same missing bits.
     fn same(&self, a: u64, b: u64, size: u64) -> bool {
         let undefined = |start: u64| self.undefined.within(range(start, size)).map(from(start));
         undefined(a).eq(undefined(b))
@@ -224,7 +222,7 @@ impl<'a> Bits<'a> {
             && self.same_bits(a, b, size)
     }
 
-    /// What is unavailable of `size` bits at `start`, past the last byte too, counted from `start`.
+    /// Returns the unavailable bits among `size` bits at `start`, including those past the last byte, relative to `start`.
     fn unavailable_from(&self, start: u64, size: u64) -> Mask {
         let within = self.unavailable.within(range(start, size));
         let mut unavailable: Mask = within.map(from(start)).collect();
@@ -262,7 +260,7 @@ impl<'a> Bits<'a> {
 mod tests {
     use super::*;
 
-    /// Returns one bit at a time: its value and whether it is there.
+    /// Returns the value of one bit, and true if it is known.
     fn bit(value: &TypedBytes<'_>, at: u64) -> (bool, State) {
         let known = usize::try_from(at / 8)
             .ok()
@@ -299,7 +297,7 @@ mod tests {
         );
     }
 
-    /// After the bytes nothing is known, like the element that is not known before their end.
+    /// Bits after the end are unknown, like an unknown element before it.
     #[test]
     fn a_run_that_goes_past_the_bytes_is_not_counted_one_by_one() {
         let unavailable: Mask = core::iter::once(32..64).collect();

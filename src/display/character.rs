@@ -1,14 +1,14 @@
-//! Characters and strings, as C writes them. Source: DWARF 5 §7.8 (`DW_ATE_signed_char`, `DW_ATE_UTF`).
+//! Formats characters and strings in C syntax. Source: DWARF 5 §7.8 (`DW_ATE_signed_char`, `DW_ATE_UTF`).
 
 use core::fmt::{self, Write as _};
 
 use super::Printer;
 use crate::eval::{BaseType, BaseTypeEncoding};
 
-/// How the characters of a type are encoded.
+/// The encoding of a character type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `char` of any sign, and `char8_t`: one byte, of which only ASCII is taken as text.
+    /// `char` of any signedness, and `char8_t`: one byte, of which only ASCII is treated as text.
     Narrow,
     /// `char16_t`.
     Utf16,
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Returns how the characters of a base type called `name` are encoded. `None` if it is no character type.
+    /// Returns the encoding of the characters of a base type called `name`, or `None` if it is no character type.
     pub(super) fn of(base: &BaseType, name: Option<&str>) -> Option<Kind> {
         if base.elements > 1 {
             return None;
@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// What C writes before the quote.
+    /// Returns C's prefix before the quote.
     fn prefix(self) -> &'static str {
         match self {
             Kind::Narrow => "",
@@ -70,7 +70,7 @@ impl Kind {
     }
 }
 
-/// A character, or a unit that encodes none.
+/// A character, or a code unit that encodes none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Char(char),
@@ -79,7 +79,7 @@ enum Unit {
 }
 
 impl Unit {
-    /// Writes the unit as it stands between `quote`s, after `before`.
+    /// Writes the unit in the form for use between `quote`s, after the unit `before`.
     fn write(self, out: &mut dyn fmt::Write, quote: char, before: Option<Unit>) -> fmt::Result {
         match self {
             Unit::Char('\x07') => out.write_str("\\a"),
@@ -91,7 +91,7 @@ impl Unit {
             Unit::Char('\r') => out.write_str("\\r"),
             Unit::Char('\\') => out.write_str("\\\\"),
             Unit::Char(c) if c == quote => write!(out, "\\{c}"),
-            // A hexadecimal escape has no end of its own: the digit would belong to it.
+            // A hexadecimal escape has no terminator, so a following digit would belong to it.
             Unit::Char(c) if c.is_ascii_hexdigit() && matches!(before, Some(Unit::Hex(_))) => {
                 write!(out, "\\{:03o}", u32::from(c))
             }
@@ -119,7 +119,7 @@ impl Printer<'_> {
 
     /// Prints an array of `count` characters at `offset`, all bits of which are known.
     ///
-    /// Of a terminator, one character is left out; all else is shown, also after it.
+    /// One character of a terminator is omitted. All others are shown, including those after a terminator.
     pub(super) fn string(&mut self, kind: Kind, offset: u64, count: u64) -> fmt::Result {
         let size = kind.bit_size();
         let last = offset.saturating_add(count.saturating_sub(1).saturating_mul(size));
@@ -178,7 +178,7 @@ impl Printer<'_> {
     }
 }
 
-/// Text as it grows, in quotes where it is not a run of one character.
+/// Text under construction, with quotes except around runs of one character.
 #[derive(Debug, Default)]
 struct Quoted {
     /// True if anything has been written.
@@ -190,7 +190,7 @@ struct Quoted {
 }
 
 impl Quoted {
-    /// Appends `unit` `run` times; as one if that is more than `repeats`.
+    /// Appends `unit` `run` times, combined if that exceeds `repeats`.
     fn append(
         &mut self,
         out: &mut dyn fmt::Write,
@@ -233,7 +233,7 @@ impl Quoted {
         }
     }
 
-    /// Ends the text; one with nothing in it is `""`.
+    /// Ends the text. An empty one becomes `""`.
     fn finish(&mut self, out: &mut dyn fmt::Write) -> fmt::Result {
         self.close(out)?;
         if self.started {

@@ -1,6 +1,6 @@
-//! Numbers as digits: texts are mostly these, and the standard library writes one character after the other.
+//! Formats numbers, which make up most texts, faster than the standard library.
 
-/// Appends a number as `{:#0…x}` prints it, with at least so many digits, of which there are 16 at most.
+/// Appends a number in the format `{:#0…x}`, with at least this many digits, at most 16.
 pub(crate) fn push_hex(text: &mut String, number: u64, digits: usize) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let needed = u64::BITS.saturating_sub(number.leading_zeros()).div_ceil(4);
@@ -20,7 +20,7 @@ pub(crate) fn push_hex(text: &mut String, number: u64, digits: usize) {
 mod tests {
     use super::*;
 
-    /// The standard library says the same.
+    /// Compares with the standard library.
     #[test]
     fn numbers_are_printed_as_the_standard_library_prints_them() {
         for number in [

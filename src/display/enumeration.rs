@@ -1,4 +1,4 @@
-//! Enumerations, by the names of their values. Source: DWARF 5 §5.7.
+//! Formats enumerations by the names of their values. Source: DWARF 5 §5.7.
 
 use core::fmt::{self, Write as _};
 
@@ -21,7 +21,7 @@ impl Printer<'_> {
         };
         let size = part.bit_field.unwrap_or(full);
         if size == 0 && part.bit_field.is_none() {
-            // No bits are needed to tell one value.
+            // A type with one value needs no bits.
             return match enumerators {
                 [only] => self.out.put(&only.name),
                 _ => self.without_bits(ty.name.as_deref()),
@@ -44,8 +44,7 @@ impl Printer<'_> {
         };
         let value = self.bits.signed(part.bit_offset, size);
         let bits = self.bits.unsigned(part.bit_offset, size);
-        // Producers write the constants of an unsigned type with a sign, or those of a signed one
-        // without; only the bits that the type has count.
+        // Producers may write the constants of an unsigned type as signed, or vice versa. Only the bits of the type's size are compared.
         let excess = u32::try_from(128u64.saturating_sub(full)).unwrap_or(0);
         let low = |value: u128| value.checked_shl(excess).unwrap_or(0);
         let held = if signed { value.cast_unsigned() } else { bits };
@@ -61,7 +60,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints the name of an integer that is represented in another way than usual, or the integer.
+    /// Prints the name of an integer with a special representation, or the integer itself.
     fn named_integer(
         &mut self,
         underlying: TypeId,
@@ -97,7 +96,7 @@ impl Printer<'_> {
     }
 }
 
-/// Returns true if an enumerator can be one of several in a value: no flag, or one.
+/// Returns true if an enumerator can be combined with others in a value: it has at most one bit.
 fn is_flag(enumerator: &Enumerator) -> bool {
     enumerator.value >= 0 && enumerator.value.count_ones() <= 1
 }

@@ -1,6 +1,6 @@
-//! Floating-point numbers (`DW_ATE_float`): their values, and their texts with as few digits as read back to the same bits.
+//! Formats floating-point numbers (`DW_ATE_float`), with the fewest digits that read back to the same bits, and computes their values.
 //!
-//! Where the point stands, and when an exponent is written, is as gdb's `%g` has it.
+//! The position of the point, and the use of an exponent, follow gdb's `%g`.
 
 use core::fmt;
 
@@ -10,10 +10,10 @@ use crate::arch::Float16;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
     bit_size: u32,
-    /// The name of the type, where it decides: DWARF has one encoding for both formats of 16 bits.
+    /// The name of the type, if needed: DWARF has one encoding for both formats of 16 bits.
     name: Option<&'static str>,
     mantissa_bits: u32,
-    /// Decimal digits that tell all values apart; an exponent is written from this one on.
+    /// The number of decimal digits that distinguishes all values. From this number on, an exponent is written.
     digits: i32,
     /// The value of some bits.
     decode: fn(u64) -> f64,
@@ -47,7 +47,7 @@ fn narrow(value: f64) -> f32 {
     value as f32
 }
 
-/// The format of a floating-point type of `bit_size` bits and this name. `None` if there is none.
+/// Returns the format of a floating-point type of `bit_size` bits and this name, or `None` if there is none.
 pub(super) fn format(bit_size: u64, name: Option<&str>) -> Option<Format> {
     let fits = |format: &&Format| {
         u64::from(format.bit_size) == bit_size && (format.name.is_none() || format.name == name)
@@ -55,12 +55,12 @@ pub(super) fn format(bit_size: u64, name: Option<&str>) -> Option<Format> {
     FORMATS.iter().find(fits).copied()
 }
 
-/// Returns true if a type of `bit_size` bits and this name has the upper halves of numbers of 32 bits.
+/// Returns true if values of a type of `bit_size` bits and this name are the upper halves of 32-bit numbers.
 pub(super) fn is_bfloat16(bit_size: u64, name: Option<&str>) -> bool {
     bit_size == 16 && format(bit_size, name).is_some_and(|format| format.mantissa_bits == 7)
 }
 
-/// Prints the value that `bits` stand for.
+/// Prints the value of `bits`.
 pub(super) fn print(out: &mut dyn fmt::Write, format: Format, bits: u64) -> fmt::Result {
     let value = (format.decode)(bits);
     let sign = if value.is_sign_negative() { "-" } else { "" };
@@ -85,7 +85,7 @@ fn finite(out: &mut dyn fmt::Write, format: Format, value: f64) -> fmt::Result {
         return write!(out, "{mantissa}e{sign}{:02}", exponent.unsigned_abs());
     }
     if value.fract() == 0.0 {
-        // A whole number of so few digits is exact, also where fewer of them would tell it apart.
+        // A whole number with this few digits is exact, even if fewer digits would identify it.
         return write!(out, "{value:.0}");
     }
     let digits = mantissa.replace('.', "");
@@ -103,7 +103,7 @@ fn finite(out: &mut dyn fmt::Write, format: Format, value: f64) -> fmt::Result {
     }
 }
 
-/// Returns the shortest of at most `digits` digits that reads back to the same number of the format.
+/// Returns the shortest representation with at most `digits` digits that reads back to the same number of the format.
 fn search(digits: usize, value: f64, format: Float16) -> String {
     let bits = format.encode(value);
     (0..digits)
@@ -112,15 +112,15 @@ fn search(digits: usize, value: f64, format: Float16) -> String {
         .unwrap_or_else(|| format!("{value:e}"))
 }
 
-/// Formats with more digits than a double, whose numbers are rounded and have no text here.
+/// The formats with more digits than a double. Their numbers are rounded and have no text here.
 ///
 /// `long double` of 128 bits is left out: it is binary128 on one machine, x87's on another, and two doubles on a third.
 #[derive(Clone, Copy, Debug)]
 struct WideFormat {
     bit_size: u64,
-    /// The names of the type, where they decide.
+    /// The names of the type, if needed.
     names: &'static [&'static str],
-    /// Bits of the mantissa that are stored, and whether the one before the point is among them.
+    /// The number of stored bits of the mantissa, and true if the bit before the point is among them.
     mantissa_bits: u32,
     has_leading_bit: bool,
 }
@@ -134,7 +134,7 @@ const WIDE_FORMATS: &[WideFormat] = &[
 /// The bits of the exponent of both wide formats: all set for infinity and NaN.
 const WIDE_EXPONENT: u128 = 0x7fff;
 
-/// The exponent that stands for 0 in both wide formats.
+/// The exponent bias in both wide formats.
 const WIDE_BIAS: i32 = 16383;
 
 /// Returns the value of the bits of a type of `bit_size` bits and this name, if the format is known.
@@ -173,13 +173,13 @@ pub(super) fn value(bit_size: u64, name: Option<&str>, bits: u128) -> Option<f64
     Some(if is_negative { -magnitude } else { magnitude })
 }
 
-/// Returns the power of two that the last bit of a wide mantissa stands for.
+/// Returns the exponent of two of the last bit of a wide mantissa.
 fn scale(exponent: i32, point: u32) -> Option<i32> {
     let above = i32::try_from(point).ok()?;
     exponent.checked_sub(WIDE_BIAS)?.checked_sub(above)
 }
 
-/// The bits of a double's mantissa, the one before the point included.
+/// The bits of a double's mantissa, including the one before the point.
 const DOUBLE_BITS: u32 = f64::MANTISSA_DIGITS;
 
 /// The power of two of the smallest double.
@@ -188,7 +188,7 @@ const LEAST_EXPONENT: i32 = -1074;
 /// Returns `mantissa * 2^exponent`, rounded to the nearest double, ties to even.
 pub(super) fn nearest(mantissa: u128, exponent: i32) -> f64 {
     let bits = u128::BITS.saturating_sub(mantissa.leading_zeros());
-    // The power of two of the last bit that is kept.
+    // The exponent of two of the last bit kept.
     let last = exponent
         .saturating_add_unsigned(bits)
         .saturating_sub_unsigned(DOUBLE_BITS)
@@ -203,7 +203,7 @@ pub(super) fn nearest(mantissa: u128, exponent: i32) -> f64 {
     };
     let kept = mantissa.checked_shr(lost).unwrap_or(0);
     let rest = mantissa ^ kept.checked_shl(lost).unwrap_or(0);
-    // Of more bits than there are, half of the last one kept is above all of them.
+    // If all bits are dropped, half of the last bit kept is above all of them.
     let half = match lost.checked_sub(1) {
         Some(below) => 1u128.checked_shl(below).unwrap_or(u128::MAX),
         None => u128::MAX,
@@ -222,7 +222,7 @@ pub(super) fn exact(mantissa: u128, exponent: i32) -> Option<f64> {
     (fits && value.is_finite()).then_some(value)
 }
 
-/// Returns `mantissa * 2^exponent` for at most 53 bits and an exponent that a double's last bit can have.
+/// Returns `mantissa * 2^exponent` for at most 53 bits and an exponent within the range of a double's last bit.
 #[expect(clippy::cast_precision_loss, reason = "it has at most 53 bits")]
 fn power(mantissa: u128, exponent: i32) -> f64 {
     if exponent > 971 {

@@ -1,4 +1,4 @@
-//! What the texts of all values of a type have in common, found out once for many values.
+//! Determines the common format of all values of a type once, for printing many values.
 
 use core::fmt;
 
@@ -9,7 +9,7 @@ use crate::debug_info::types::{PointerKind, TypeId, TypeKind, TypeTable};
 use crate::eval::BaseTypeEncoding;
 use crate::meter::Meter;
 
-/// A type, and how its values are printed.
+/// A type, and the format of its values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Form<'v> {
     table: &'v TypeTable,
@@ -18,7 +18,7 @@ pub(crate) struct Form<'v> {
     number: Option<Number>,
 }
 
-/// Integers and addresses of 4 or 8 bytes, which most variables are: their text is a number and hardly anything else.
+/// Integers and addresses of 4 or 8 bytes, the most frequent types: their text is little more than a number.
 #[derive(Clone, Copy, Debug)]
 struct Number {
     byte_size: u32,
@@ -30,7 +30,7 @@ enum NumberKind {
     Integer {
         signed: bool,
     },
-    /// With what is before the digits.
+    /// An address, with the text before the digits.
     Address {
         mark: &'static str,
         space: AddressSpace,
@@ -44,7 +44,7 @@ pub(crate) struct Dword {
 }
 
 impl Dword {
-    /// Makes `text` what [`Form::print`] prints.
+    /// Sets `text` to the result of [`Form::print`].
     pub(crate) fn print(self, bytes: [u8; 4], text: &mut String) {
         let mut digits = itoa::Buffer::new();
         text.clear();
@@ -55,7 +55,7 @@ impl Dword {
     }
 }
 
-/// No such number has more characters: `@private_lane#0x` and 16 digits are 32.
+/// The maximum length of such a number: `@private_lane#0x` and 16 digits are 32.
 const LONGEST: usize = 32;
 
 impl<'v> Form<'v> {
@@ -72,7 +72,7 @@ impl<'v> Form<'v> {
         self.id
     }
 
-    /// Returns how all dwords are printed as one text each, which depends on nothing else. `None` for other types.
+    /// Returns the format of dwords that are each printed as one text, which depends on nothing else, or `None` for other types.
     pub(crate) fn of_dwords(&self) -> Option<Dword> {
         let number = self.number.filter(|number| number.byte_size == 4)?;
         match number.kind {
@@ -81,7 +81,7 @@ impl<'v> Form<'v> {
         }
     }
 
-    /// Appends what [`Value::print`] prints to a text that is empty.
+    /// Appends the result of [`Value::print`] to an empty text.
     pub(crate) fn print(
         &self,
         value: &TypedBytes<'_>,
@@ -146,7 +146,7 @@ impl Number {
         })
     }
 
-    /// Appends the number; None if the bytes are not as many as it has, or nothing is left to pay with.
+    /// Appends the number. Returns `None` if the number of bytes differs, or the budget is exceeded.
     fn print(self, bytes: &[u8], meter: &Meter, text: &mut String) -> Option<()> {
         let number = match self.byte_size {
             4 => u32::from_le_bytes(bytes.try_into().ok()?).into(),

@@ -1,11 +1,10 @@
-//! A typed value as a person reads it: C-like text, in the form that gdb has for the same value.
+//! Formats typed values as C-like text, in gdb's form.
 //!
-//! It leaves to others where the bytes came from; a value is its bytes, its type, and which of its bits
-//! are missing. No part of a value costs the rest of it: `{x = 1, y = <optimized out>}`.
+//! The origin of the bytes is left to the callers: a value is its bytes, its type, and the mask of missing bits. A missing part does not affect the
+//! rest: `{x = 1, y = <optimized out>}`.
 //!
-//! What differs from gdb, on purpose: a character is `'a'` without its number, a floating-point number
-//! has as few digits as read back to the same bits, a pointer has no symbol and, outside the default
-//! address space, the name of its space: `private_lane#0x10`.
+//! It intentionally differs from gdb: a character is `'a'` without its number, and a floating-point number has the fewest digits that read back to
+//! the same bits. A pointer has no symbol, and outside the default address space it has the name of its space: `private_lane#0x10`.
 //!
 //! ```
 //! use hetdwarf::debug_info::types::{Member, Type, TypeKind, TypeTable};
@@ -62,21 +61,20 @@ pub use output::{Break, Mark};
 pub use shape::{size_in_bits, size_in_bytes};
 pub(crate) use variant::{Present, payload_of, present, present_variant};
 
-/// A value: its bytes, and which of its bits are missing.
+/// A value: its bytes, and the masks of missing bits.
 #[derive(Clone, Copy, Debug)]
 pub struct TypedBytes<'a> {
-    /// The bytes in address order, so that bit 0 of a mask is the lowest bit of the first byte. Missing
-    /// bits are zero, so that elements that miss the same bits look alike. Bytes that the type has beyond
-    /// these are unavailable.
+    /// The bytes in address order, so that bit 0 of a mask is the lowest bit of the first byte. Missing bits must be zero, so that elements with the
+    /// same missing bits are equal. Bytes that the type has beyond these are unavailable.
     pub bytes: &'a [u8],
-    /// Bits that the program does not hold any more; they print as `<optimized out>`.
+    /// The bits that the program no longer holds, which print as `<optimized out>`.
     pub undefined: &'a Mask,
-    /// Bits that the debugger could not read; they print as `<unavailable>`.
+    /// The bits that the debugger could not read, which print as `<unavailable>`.
     pub unavailable: &'a Mask,
 }
 
 impl<'a> TypedBytes<'a> {
-    /// Returns a value that is known as a whole.
+    /// Returns a completely known value.
     #[must_use]
     pub fn known(bytes: &'a [u8]) -> TypedBytes<'a> {
         const NONE: &Mask = &Mask::new();
@@ -93,7 +91,7 @@ impl<'a> TypedBytes<'a> {
         self.undefined.is_empty() && self.unavailable.is_empty()
     }
 
-    /// Bits that were read.
+    /// Returns the bytes and masks of bits that were read.
     #[must_use]
     pub fn of(bits: &'a crate::location::Bits) -> TypedBytes<'a> {
         TypedBytes {
@@ -110,25 +108,24 @@ impl<'a> TypedBytes<'a> {
 pub struct Pointee {
     /// The offset of the pointer in the value, in bits.
     pub bit_offset: u64,
-    /// The text of what it points to.
+    /// The text of its target.
     pub text: String,
 }
 
 /// Limits on the text of a value.
 ///
-/// The defaults are gdb's, `max_chars` excepted, which gdb has no equal of: it bounds what a matrix of
-/// matrices, or a type made to do harm, can print.
+/// The defaults are gdb's, except `max_chars`, which gdb does not have: it limits the text of nested matrices, or of malicious types.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Elements printed of one array, and characters of one string; `...` stands for the rest. A run of
-    /// repeated elements that is printed as one counts as `repeats`.
+    /// The maximum number of elements printed of one array, and characters of one string; `...` stands for the rest. A run of repeated elements that
+    /// is printed as one counts as `repeats`.
     pub max_elements: u64,
-    /// Equal neighbours are printed one by one up to this number, and as `0 <repeats 15 times>` above.
+    /// The maximum number of equal neighbors printed one by one. Longer runs print as `0 <repeats 15 times>`.
     pub repeats: u64,
-    /// Nested structures and arrays; deeper ones print as `{...}`.
+    /// The maximum depth of nested structures and arrays. Deeper ones print as `{...}`.
     pub max_depth: u32,
-    /// Characters printed in all; `...` stands for the rest.
+    /// The maximum number of characters in all; `...` stands for the rest.
     pub max_chars: usize,
 }
 
@@ -145,13 +142,12 @@ impl Default for Options {
 
 /// Prints a value of type `id` of `table` to `out`.
 ///
-/// There is a text for every type and every byte: what cannot be read prints as `<optimized out>`,
-/// `<unavailable>` or `<incomplete type>` in its place.
+/// There is a text for every type and every byte: unreadable parts print as `<optimized out>`, `<unavailable>` or `<incomplete type>`.
 ///
 /// # Errors
-/// Only those of `out`.
+/// Only if `out` fails.
 ///
-/// Source: what gdb 13 prints for the same value.
+/// Source: the output of gdb 13 for the same value.
 pub fn print(
     table: &TypeTable,
     id: TypeId,
@@ -162,10 +158,10 @@ pub fn print(
     print_with(table, id, value, &[], options, out)
 }
 
-/// Prints a value as [`print()`] does, with pointers in it that were optimised away as `(int *) → 42`.
+/// Prints a value like [`print()`], with pointers that were optimized away as `(int *) → 42`.
 ///
 /// # Errors
-/// Only those of `out`.
+/// Only if `out` fails.
 pub fn print_with(
     table: &TypeTable,
     id: TypeId,
@@ -185,7 +181,7 @@ pub fn print_with(
     .print(&meter, out, None)
 }
 
-/// What is printed, and how.
+/// A value to print, with its options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Value<'v> {
     pub(crate) table: &'v TypeTable,
@@ -196,10 +192,10 @@ pub(crate) struct Value<'v> {
 }
 
 impl Value<'_> {
-    /// [`print_with()`] as a part of a question: what types make of few characters, like looking for one of a million
-    /// enumerators, is paid for. The text ends in `...` where nothing is left to pay with.
+    /// Prints like [`print_with()`] as part of a query. Work that produces little text, such as searching a million enumerators, is charged too. The
+    /// text ends in `...` if the budget is exceeded.
     ///
-    /// * `marks`: gets the places where the text can be broken into lines.
+    /// * `marks`: receives the places where the text can be broken into lines.
     pub(crate) fn print(
         &self,
         meter: &Meter,
@@ -271,7 +267,7 @@ pub fn to_string(
     to_string_with(table, id, value, &[], options)
 }
 
-/// Returns the text of a value with pointers that were optimised away; see [`print_with()`].
+/// Returns the text of a value with pointers that were optimized away; see [`print_with()`].
 #[must_use]
 pub fn to_string_with(
     table: &TypeTable,
@@ -286,7 +282,7 @@ pub fn to_string_with(
     text
 }
 
-/// Where in the value a part stands, and what its surroundings ask for.
+/// The place of a part in the value, and its context.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     /// The first bit.
@@ -295,7 +291,7 @@ struct Part {
     bit_field: Option<u64>,
     /// True if it is an element of a vector, where characters are numbers.
     in_vector: bool,
-    /// How many structures and arrays it stands in.
+    /// The number of structures and arrays around it.
     depth: u32,
 }
 
@@ -319,7 +315,7 @@ impl Part {
     }
 }
 
-/// What is being printed, and to where.
+/// The value being printed, and the destination.
 #[derive(Debug)]
 struct Printer<'a> {
     table: &'a TypeTable,
@@ -349,8 +345,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Prints the value itself. As in gdb, only here does `<optimized out>` stand for a structure; one
-    /// that is part of another shows its members, each lost.
+    /// Prints the value itself. As in gdb, `<optimized out>` replaces a whole structure only here. A nested structure shows its members, each as
+    /// lost.
     fn whole(&mut self, id: TypeId) -> fmt::Result {
         let size = size_in_bits(self.table, id).unwrap_or(0);
         if let Some(lost) = self.bits.state_of_all(0, size).text()
@@ -361,12 +357,12 @@ impl<'a> Printer<'a> {
         self.value(id, Part::WHOLE)
     }
 
-    /// Pays for `steps`; without them the text ends here.
+    /// Charges for `steps`. If the budget is exceeded, the text ends here.
     fn pay(&mut self, steps: u64) -> fmt::Result {
         self.meter.work(steps).or_else(|_| self.out.cut())
     }
 
-    /// Pays for looking through so many members, enumerators or variants.
+    /// Charges for searching this many members, enumerators or variants.
     fn look_through(&mut self, count: usize) -> fmt::Result {
         self.pay((count as u64).div_ceil(LOOKED_AT_PER_STEP))
     }
@@ -407,8 +403,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Returns a type of which nothing but its name is known: its bits, where their number is known. That of `nullptr`
-    /// has one value.
+    /// Prints a type that is known only by name: its bits, if their number is known. The type of `nullptr` has one value.
     fn unspecified(&mut self, ty: &Type, part: Part) -> fmt::Result {
         match (ty.byte_size, &ty.name) {
             _ if ty.is_null_pointer() => self.out.put("nullptr"),
@@ -419,8 +414,8 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// How many enumerators, members or variants that are looked at count as a step.
+/// The number of enumerators, members or variants searched for each step.
 const LOOKED_AT_PER_STEP: u64 = 8;
 
-/// What stands in the place of a value whose size or place the debugging information does not give.
+/// The text for a value whose size or location the debugging information does not give.
 const INCOMPLETE: &str = "<incomplete type>";

@@ -1,7 +1,7 @@
-//! Scalar values as numbers, computed from their bits.
+//! Computes scalar values as numbers from their bits.
 //!
-//! The texts of the same values are in the other modules; no number is ever parsed from one.
-//! Sources: DWARF 5 §5.1.1 and §7.8; HET A.5.1 (`DW_AT_LLVM_vector_size`).
+//! Formatting them is left to the other modules; no number is ever parsed from a text. Sources: DWARF 5 §5.1.1 and §7.8; HET A.5.1
+//! (`DW_AT_LLVM_vector_size`).
 
 use super::bits::Bits;
 use super::float;
@@ -22,11 +22,11 @@ pub enum Number {
     Signed(i128),
     /// An integer of an unsigned type, an address, or a character.
     Unsigned(u128),
-    /// A floating-point number; one of a format with more digits is rounded to the nearest double.
+    /// A floating-point number. If its format has more digits, it is rounded to the nearest double.
     Float(f64),
     /// A complex number: its real and its imaginary part.
     Complex(f64, f64),
-    /// A truth value; everything but 0 is true.
+    /// A boolean; everything except 0 is true.
     Boolean(bool),
 }
 
@@ -47,11 +47,11 @@ pub enum ScalarKind {
     Signed,
     /// Unsigned integers, addresses and characters.
     Unsigned,
-    /// Truth values.
+    /// Booleans.
     Boolean,
     /// Floating-point numbers of IEEE 754, or of x87.
     Float,
-    /// The upper halves of numbers of 32 bits (`__bf16`).
+    /// The upper halves of 32-bit numbers (`__bf16`).
     Bfloat16,
     /// Complex numbers of two such parts.
     Complex,
@@ -67,15 +67,15 @@ pub struct ScalarFormat {
     pub kind: ScalarKind,
     /// The size of one element, in bits.
     pub bit_size: u64,
-    /// The elements of a vector base type; 1 of any other type.
+    /// The number of elements of a vector base type, or 1 for any other type.
     pub elements: u64,
     /// True if the most significant byte comes first.
     pub big_endian: bool,
-    /// True if the bits are the number: they start at the first one, and neither a bias nor a scale applies.
+    /// True if the bits are the number itself: they start at the first one, and there is neither a bias nor a scale.
     pub is_plain: bool,
 }
 
-/// Returns the format of a scalar type; None if the type is no scalar, or has no size.
+/// Returns the format of a scalar type, or `None` if the type is no scalar, or has no size.
 #[must_use]
 pub fn scalar_format(table: &TypeTable, id: TypeId) -> Option<ScalarFormat> {
     let scalar = Scalar::of(table, id)?;
@@ -104,11 +104,11 @@ pub fn scalar_format(table: &TypeTable, id: TypeId) -> Option<ScalarFormat> {
     })
 }
 
-/// Returns the numbers that the value of a scalar type is: one, or one for each element of a vector base type.
+/// Returns the numbers in a value of a scalar type: one, or one for each element of a vector base type.
 ///
-/// Pointers are their addresses and enumerations their integers. None if the type is no scalar, if a bit is missing, if
-/// the format has no numbers here (packed decimals, integers of more than 128 bits, `long double` of unknown format), or
-/// if a fixed-point number is not exactly a double.
+/// A pointer yields its address and an enumeration its integer. Returns `None` if the type is no scalar, if a bit is missing, if the format is
+/// unsupported (packed decimals, integers of more than 128 bits, `long double` of unknown format), or if a fixed-point number is not exactly a
+/// double.
 ///
 /// ```
 /// use hetdwarf::debug_info::types::{Type, TypeKind, TypeTable};
@@ -145,7 +145,7 @@ pub fn numbers(
         };
         scalar.number(&bits, part, size).filter(|_| size > 0)
     };
-    // It ends with the first element that is not there, however many the type claims.
+    // It ends with the first missing element, regardless of the number in the type.
     (0..count).map(number).collect()
 }
 
@@ -180,7 +180,7 @@ impl<'t> Scalar<'t> {
         } else if let TypeKind::Represented { base, by } = kind {
             (base, by)
         } else if is_pointer || (is_enumeration && *kind == TypeKind::Void) {
-            // An enumeration need not say which integer type it has.
+            // An enumeration may lack its integer type.
             (UNSIGNED, &Representation::PLAIN)
         } else {
             return None;
@@ -244,7 +244,7 @@ impl<'t> Scalar<'t> {
     fn integer(self, bits: u128, size: u64) -> Option<Number> {
         let signed = is_signed(self.encoding);
         let sum = SignedMagnitude::new(bits, size, signed).plus(self.by.bias);
-        // What has no room stops at the largest number.
+        // An overflow is clamped to the largest number.
         if self.by.bias != 0 && sum.magnitude == u128::MAX {
             return None;
         }
@@ -253,7 +253,7 @@ impl<'t> Scalar<'t> {
 }
 
 impl SignedMagnitude {
-    /// Returns the number in units of `scale`: an integer if every number of such units is one.
+    /// Returns the number in units of `scale`, as an integer if all multiples of the unit are integers.
     fn scaled(self, scale: Scale, signed: bool) -> Option<Number> {
         let (factor, divisor) = scale.ratio();
         if divisor == Some(1) {
@@ -298,7 +298,7 @@ impl SignedMagnitude {
     }
 }
 
-/// Returns the greatest common divisor; 1 if there is none.
+/// Returns the greatest common divisor, or 1 if there is none.
 fn common_divisor(mut one: u128, mut other: u128) -> u128 {
     while let Some(rest) = one.checked_rem(other) {
         (one, other) = (other, rest);

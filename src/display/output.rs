@@ -1,5 +1,5 @@
-//! Where the text goes, and how much of it. Names of members, enumerators and types are in it, so that all of it is
-//! escaped as [`Untrusted`](crate::untrusted::Untrusted) text is.
+//! Limits the length of the text, and passes it on. It contains names of members, enumerators and types, so all of it is escaped like
+//! [`Untrusted`](crate::untrusted::Untrusted) text.
 
 use core::fmt;
 
@@ -25,7 +25,7 @@ pub struct Mark {
     pub what: Break,
 }
 
-/// Counts the bytes of a text, and keeps the places where it can be broken, if somebody wants them.
+/// Counts the bytes of a text, and records the places where it can be broken, if requested.
 struct Marked<'a> {
     out: &'a mut dyn fmt::Write,
     length: usize,
@@ -39,7 +39,7 @@ impl fmt::Write for Marked<'_> {
     }
 }
 
-/// Text of a bounded length: once it is full it takes no more, and every printer above it returns.
+/// Text of a limited length. Once it is full it accepts no more, and all printers return.
 pub(super) struct Output<'a> {
     out: Marked<'a>,
     left: usize,
@@ -63,9 +63,9 @@ impl fmt::Debug for Output<'_> {
 }
 
 impl<'a> Output<'a> {
-    /// Passes at most `max_chars` characters on to `out`.
+    /// Creates a text that passes at most `max_chars` characters on to `out`.
     ///
-    /// * `marks`: gets the places where the text can be broken into lines.
+    /// * `marks`: receives the places where the text can be broken into lines.
     pub(super) fn new(
         out: &'a mut dyn fmt::Write,
         max_chars: usize,
@@ -115,13 +115,13 @@ impl<'a> Output<'a> {
         })
     }
 
-    /// Cuts the text here.
+    /// Ends the text early here.
     pub(super) fn cut(&mut self) -> fmt::Result {
         self.full = true;
         Err(fmt::Error)
     }
 
-    /// Ends the text; `printed` is how the printers came back. A text that was cut ends in `...`.
+    /// Ends the text. `printed` is the result of the printers. A truncated text ends in `...`.
     pub(super) fn finish(self, printed: fmt::Result) -> fmt::Result {
         if self.full {
             self.out.out.write_str("...")

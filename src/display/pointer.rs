@@ -1,7 +1,6 @@
-//! Pointers, references, addresses, and pointers to members.
+//! Formats pointers, references, addresses, and pointers to members.
 //!
-//! Sources: DWARF 5 §5.3, §5.14; USAGE "Address Space Identifier". The layout of pointers to members is
-//! that of the Itanium C++ ABI §2.3.
+//! Sources: DWARF 5 §5.3, §5.14; USAGE "Address Space Identifier". Pointers to members have the layout of the Itanium C++ ABI §2.3.
 
 use core::fmt::{self, Write as _};
 
@@ -33,19 +32,19 @@ impl<'a> Printer<'a> {
         self.address(space, part.bit_offset, size)
     }
 
-    /// Returns the text of what a pointer points to that was optimised away.
+    /// Returns the text for the target of a pointer that was optimized away.
     pub(super) fn pointee(&self, part: Part) -> Option<&'a str> {
         let found = self.pointees.iter();
         let mut found = found.filter(|pointee| pointee.bit_offset == part.bit_offset);
         found.next().map(|pointee| pointee.text.as_str())
     }
 
-    /// Prints a pointer of type `id` that has no bits, but is known to point to something: that.
+    /// Prints the known target of a pointer of type `id` that has no bits.
     pub(super) fn implicit_pointer(&mut self, id: TypeId, target: &str) -> fmt::Result {
         write!(self.out, "({}) → {target}", type_name(self.table, id))
     }
 
-    /// Prints an address with its space, unless that is the default one.
+    /// Prints an address with its space, unless that is the default space.
     pub(super) fn address(&mut self, space: AddressSpace, offset: u64, size: u64) -> fmt::Result {
         if let Some(lost) = self.bits.state(offset, size).text() {
             return self.out.put(lost);
@@ -77,7 +76,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The distance of a member from the start of its class, in bytes; -1 is the null pointer.
+    /// Prints the distance of a member from the start of its class, in bytes; -1 is the null pointer.
     fn data_member_pointer(&mut self, class: TypeId, offset: u64, size: u64) -> fmt::Result {
         let distance = self.bits.signed(offset, size);
         if distance == -1 {
@@ -102,8 +101,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Two words: the address of the function, or one more than its offset in the virtual table; and
-    /// what is added to `this`.
+    /// Prints two words: the address of the function, or one more than its offset in the virtual table, and the adjustment of `this`.
     fn function_member_pointer(&mut self, offset: u64, word: u64) -> fmt::Result {
         let target = self.bits.unsigned(offset, word);
         let adjustment = self.bits.signed(offset.saturating_add(word), word);

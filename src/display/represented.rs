@@ -1,5 +1,5 @@
-//! Base types whose bits are not in the usual order, or do not spell the value itself: other byte orders, values
-//! within their storage, biased and fixed-point numbers. Source: DWARF 5 §5.1.
+//! Formats base types with a special representation: other byte orders, values in a part of their storage, biased and fixed-point numbers. Source:
+//! DWARF 5 §5.1.
 
 use core::fmt;
 
@@ -9,15 +9,15 @@ use super::{Part, Printer, shape};
 use crate::debug_info::types::{Representation, Scale, TypeId, TypeKind};
 use crate::eval::{BaseType, BaseTypeEncoding};
 
-/// The largest number that can be taken out of another order, in bits.
+/// The largest number in a special bit order, in bits.
 const LARGEST: u64 = 128;
 
-/// How many digits after the point are written of a fraction, which may have no last one. Powers of two and ten
-/// have as many as their exponents say.
+/// The maximum number of digits after the point of a fraction, which may not terminate. For powers of two and ten, the exponents determine the
+/// number.
 const DIGITS_OF_FRACTION: usize = 20;
 
 impl Printer<'_> {
-    /// Prints a base type called `name` that is represented in another way than usual.
+    /// Prints a base type called `name` with a special representation.
     pub(super) fn represented(
         &mut self,
         base: &BaseType,
@@ -26,7 +26,7 @@ impl Printer<'_> {
         part: Part,
     ) -> fmt::Result {
         let is_complex = base.encoding == BaseTypeEncoding::Other(COMPLEX_FLOAT);
-        // The real and the imaginary part have an order each.
+        // The real and the imaginary part each have their own byte order.
         let count = if is_complex { 2 } else { base.elements };
         let bits = base.bit_size.checked_div(count).unwrap_or(0);
         if count > 1 && part.bit_field.is_none() {
@@ -55,7 +55,7 @@ impl Printer<'_> {
             return self.with_bits(Bits::of_number(number), |printer| {
                 let at = Part {
                     bit_offset: 0,
-                    // It is a number also if it has as many bits as a character.
+                    // It is a number even if it has as many bits as a character.
                     bit_field: part.bit_field,
                     ..part
                 };
@@ -66,7 +66,7 @@ impl Printer<'_> {
         number.print(&mut self.out, by.scale)
     }
 
-    /// Elements of a vector, or parts of a complex number.
+    /// Prints elements of a vector, or parts of a complex number.
     fn several(
         &mut self,
         base: &BaseType,
@@ -107,7 +107,7 @@ impl Printer<'_> {
         self.out.put("i")
     }
 
-    /// Prints something of other bits.
+    /// Prints a value with reordered bits.
     fn with_bits(
         &mut self,
         bits: Bits<'_>,
@@ -127,7 +127,7 @@ impl Printer<'_> {
         self.out.put(&text)
     }
 
-    /// Returns the integer at a part of type `id`. `None` if the type is none.
+    /// Returns the integer at a part of type `id`, or `None` if the type is no integer.
     pub(super) fn integer_at(&self, id: TypeId, part: Part) -> Option<Result<i128, State>> {
         const UNSIGNED: &BaseType = &BaseType::scalar(BaseTypeEncoding::Unsigned, 0);
         let mut ty = shape::resolve(self.table, id).ty;
@@ -141,7 +141,7 @@ impl Printer<'_> {
         } else if let TypeKind::Represented { base, by } = &ty.kind {
             (base, by)
         } else if ty.kind == TypeKind::Void {
-            // An enumeration need not say which integer type it has.
+            // An enumeration may lack its integer type.
             (UNSIGNED, &Representation::PLAIN)
         } else {
             return None;
@@ -161,7 +161,7 @@ impl Printer<'_> {
     }
 }
 
-/// Returns the bits of a number in their usual order, or why they are not known.
+/// Returns the bits of a number in their usual order, or the reason why they are unknown.
 pub(super) fn ordered(
     bits: &Bits<'_>,
     by: &Representation,
@@ -207,7 +207,7 @@ impl SignedMagnitude {
         }
     }
 
-    /// Adds a bias, of 64 bits at most in DWARF; what has no room stops at the largest number.
+    /// Adds a bias, which has at most 64 bits in DWARF. An overflow is clamped to the largest number.
     pub(super) fn plus(self, bias: i128) -> SignedMagnitude {
         if self.is_negative == (bias < 0) {
             let magnitude = self.magnitude.saturating_add(bias.unsigned_abs());
@@ -225,7 +225,7 @@ impl SignedMagnitude {
         }
     }
 
-    /// As a number of two's complement.
+    /// Returns the number in two's complement.
     fn wrapped(self) -> i128 {
         let magnitude = self.magnitude.cast_signed();
         if self.is_negative {
@@ -277,7 +277,7 @@ impl SignedMagnitude {
 }
 
 impl Scale {
-    /// Returns the factor and the divisor of the unit, each if it has at most 128 bits.
+    /// Returns the numerator and the denominator of the unit, if each has at most 128 bits.
     pub(super) fn ratio(self) -> (Option<u128>, Option<u128>) {
         let power = |base: u128, exponent: i32| base.checked_pow(exponent.unsigned_abs());
         match self {

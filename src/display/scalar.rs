@@ -1,5 +1,4 @@
-//! Base types: integers, truth values, characters, floating-point and complex numbers, and vectors of
-//! them.
+//! Formats base types: integers, booleans, characters, floating-point and complex numbers, and vectors of them.
 //!
 //! Sources: DWARF 5 §5.1.1 and §7.8; HET A.5.1 (`DW_AT_LLVM_vector_size`).
 
@@ -15,7 +14,7 @@ pub(super) const COMPLEX_FLOAT: u8 = 0x03;
 /// `DW_ATE_imaginary_float`: a multiple of i.
 pub(super) const IMAGINARY_FLOAT: u8 = 0x09;
 
-/// The largest integer printed in decimal, in bits; larger ones are hexadecimal.
+/// The largest integer printed in decimal, in bits. Larger ones are hexadecimal.
 const MAX_DECIMAL_BITS: u64 = 128;
 
 impl Printer<'_> {
@@ -68,7 +67,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints a value that has no bits: the name of its type, which for Rust's `()` is the value.
+    /// Prints a value that has no bits as the name of its type, which for Rust's `()` is the value.
     pub(super) fn without_bits(&mut self, name: Option<&str>) -> fmt::Result {
         self.out.put(name.unwrap_or(INCOMPLETE))
     }
@@ -88,8 +87,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints `true`, `false` or, for what is neither, that it is invalid, with the number: gdb prints the number alone,
-    /// LLDB `true`, and both look like a value that the type can have.
+    /// Prints `true`, `false` or, for another number, that it is invalid, with the number. gdb prints only the number, LLDB `true`, and both look
+    /// like valid values.
     fn boolean(&mut self, offset: u64, size: u64) -> fmt::Result {
         if size > MAX_DECIMAL_BITS {
             return self.hexadecimal(offset, size);
@@ -101,7 +100,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints a floating-point number; the bits of one whose format has no name here.
+    /// Prints a floating-point number, or its bits if the format is unknown.
     fn float(&mut self, name: Option<&str>, offset: u64, size: u64) -> fmt::Result {
         let bits = u64::try_from(self.bits.unsigned(offset, size)).unwrap_or(0);
         if let Some(format) = float::format(size, name) {

@@ -1,21 +1,20 @@
-//! What a type is below its names, and how large.
+//! Resolves types through typedefs and qualifiers, and computes sizes.
 
 use crate::debug_info::types::{Dimension, Type, TypeId, TypeKind, TypeTable};
 
-/// How many typedefs, qualifiers and arrays are followed in all. Types of a damaged file may name each other in a
-/// circle; no real chain comes near this.
+/// The maximum number of typedefs, qualifiers and arrays followed in all. Types of a damaged file may be cyclic; real chains are much shorter.
 const MAX_STEPS: u32 = 256;
 
-/// Typedefs that make characters of integers.
+/// The typedefs that turn integers into characters.
 const CHARACTER_NAMES: &[&str] = &["wchar_t", "char16_t", "char32_t"];
 
 /// A type without typedefs and qualifiers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resolved<'a> {
-    /// The type itself; a typedef or qualifier only where they go in a circle.
+    /// The type itself. It is a typedef or qualifier only if they form a cycle.
     pub(crate) ty: &'a Type,
-    /// The name that says how the bits of a base type are meant where the encoding does not: that of a
-    /// character type, which C has as typedefs of integers, else the base type's own.
+    /// The name that determines the meaning of a base type's bits if the encoding does not: the name of a character type, which C defines as typedef
+    /// of an integer, or else the base type's own.
     pub(crate) base_name: Option<&'a str>,
 }
 
@@ -24,7 +23,7 @@ pub(crate) fn resolve(table: &TypeTable, id: TypeId) -> Resolved<'_> {
     resolve_within(table, id, &mut { MAX_STEPS })
 }
 
-/// Returns the type that `id` stands for, found in at most `left` steps, which those that are taken are subtracted from.
+/// Returns the type that `id` stands for, found in at most `left` steps. The steps taken are subtracted from `left`.
 fn resolve_within<'a>(table: &'a TypeTable, id: TypeId, left: &mut u32) -> Resolved<'a> {
     let mut character = None;
     let mut ty = table.get(id);
@@ -56,14 +55,14 @@ pub(crate) fn named(table: &TypeTable, id: TypeId) -> TypeId {
     next
 }
 
-/// Returns the size of a type in bytes, padding included; None if it is not a constant.
+/// Returns the size of a type in bytes, padding included, or `None` if it is not a constant.
 #[must_use]
 pub fn size_in_bytes(table: &TypeTable, id: TypeId) -> Option<u64> {
     let own = table.get(id).byte_size;
     own.or_else(|| Some(size_in_bits(table, id)? / 8))
 }
 
-/// Returns the size of a type in bits, padding included; None if it is not a constant.
+/// Returns the size of a type in bits, padding included, or `None` if it is not a constant.
 #[must_use]
 pub fn size_in_bits(table: &TypeTable, id: TypeId) -> Option<u64> {
     let mut left = MAX_STEPS;
@@ -95,7 +94,7 @@ pub fn size_in_bits(table: &TypeTable, id: TypeId) -> Option<u64> {
     None
 }
 
-/// Returns how many elements an array of these dimensions has. `None` where that is not known.
+/// Returns the number of elements of an array with these dimensions, or `None` if it is unknown.
 pub(crate) fn elements(dimensions: &[Dimension]) -> Option<u64> {
     dimensions
         .iter()

@@ -1,6 +1,5 @@
-//! What a value prints as. Where a test shows a C declaration, the text beside it is what gdb 13.1
-//! prints for that variable, compiled by gcc 12.2 for x86-64; a character's number and a pointer's type
-//! and symbol left out. Floating-point numbers are those of gdb with the fewest digits that read back.
+//! Tests the texts of values. If a test shows a C declaration, the text beside it is the output of gdb 13.1 for that variable, compiled by gcc 12.2
+//! for x86-64, without a character's number and a pointer's type and symbol. Floating-point numbers are gdb's with the fewest digits that read back.
 
 mod aggregates;
 mod limits;
@@ -16,7 +15,7 @@ use crate::debug_info::types::{
 };
 use crate::eval::{BaseType, BaseTypeEncoding};
 
-/// Types in the making.
+/// Types under construction.
 #[derive(Default)]
 struct Types {
     table: TypeTable,

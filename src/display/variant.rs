@@ -1,7 +1,6 @@
-//! Variant parts: the members of the variant that is present, and enumerations of Rust, which are one.
+//! Formats variant parts: the members of the variant that is present, and Rust enumerations, which consist of one.
 //!
-//! Source: DWARF 5 §5.7.10; what rustc writes for an `enum`: a structure of one variant part, whose variants have
-//! one member each, called as its type.
+//! Source: DWARF 5 §5.7.10. rustc writes an `enum` as a structure of one variant part, whose variants have one member each, named like its type.
 
 use core::fmt::{self, Write as _};
 
@@ -9,7 +8,7 @@ use super::{LOOKED_AT_PER_STEP, Options, Part, Printer, TypedBytes, shape};
 use crate::debug_info::types::{Member, Type, TypeId, TypeKind, TypeTable, Variant};
 use crate::meter::Meter;
 
-/// How deep variant parts may be in the variants of others.
+/// The maximum nesting of variant parts.
 const DEPTH: u32 = 32;
 
 /// A part of a record that is present.
@@ -17,13 +16,13 @@ const DEPTH: u32 = 32;
 pub(crate) enum Present {
     /// A member.
     Member(Member),
-    /// A variant of Rust: its name, and what it holds.
+    /// A Rust variant: its name, and its contents.
     Variant { name: String, payload: Member },
-    /// Why it is not known which variant is present.
+    /// The reason why the present variant is unknown.
     Unknown(String),
 }
 
-/// Lists the members of a record that are present in a value, those of variants among them.
+/// Lists the members of a record that are present in a value, including members of variants.
 pub(crate) fn present(
     table: &TypeTable,
     members: &[Member],
@@ -45,10 +44,10 @@ pub(crate) fn present(
     shown.into_iter().map(owned).collect()
 }
 
-/// Returns the number of the variant of a variant part that is present in the record of these bytes.
+/// Returns the number of the variant present in the record with these bytes.
 ///
 /// # Errors
-/// Why it is not known, in words.
+/// The reason why it is unknown, as text.
 pub(crate) fn present_variant(
     table: &TypeTable,
     variants: TypeId,
@@ -68,7 +67,7 @@ pub(crate) fn present_variant(
     number.ok_or_else(|| "<no variant>".to_owned())
 }
 
-/// Returns what a variant of Rust holds, and its name: the only member, which is called as its type.
+/// Returns the contents and the name of a Rust variant: its only member, which is named like its type.
 pub(crate) fn payload_of<'t>(
     table: &'t TypeTable,
     variant: &'t Variant,
@@ -84,19 +83,19 @@ pub(crate) fn payload_of<'t>(
     is_payload.then_some((name, payload))
 }
 
-/// What is shown of a record.
+/// A part of a record to print.
 #[derive(Debug)]
 pub(super) enum Shown<'m> {
     /// A member.
     Member(&'m Member),
-    /// A variant of Rust: its name, and what it holds.
+    /// A Rust variant: its name, and its contents.
     Variant { name: &'m str, payload: &'m Member },
-    /// Why it is not known which variant is present.
+    /// The reason why the present variant is unknown.
     Unknown(String),
 }
 
 impl<'a> Printer<'a> {
-    /// Returns the members of a record that are present, those of variants among them.
+    /// Returns the members of a record that are present, including members of variants.
     pub(super) fn present(&self, members: &'a [Member], part: Part) -> Vec<Shown<'a>> {
         let mut shown = Vec::new();
         self.add_present(members, part, DEPTH, &mut shown);
@@ -111,7 +110,7 @@ impl<'a> Printer<'a> {
         shown: &mut Vec<Shown<'a>>,
     ) {
         for member in members {
-            // A bit-field of no bits has no value; without a name it only moves the next one.
+            // A bit-field of zero bits has no value. Without a name it only moves the next one.
             if member.name.is_none() && member.bit_size == Some(0) {
                 continue;
             }
@@ -141,7 +140,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Returns the variant that is present in the record at `part`; or what stands in its place.
+    /// Returns the variant present in the record at `part`, or the text in its place.
     fn variant(&self, ty: &'a Type, part: Part) -> Result<&'a Variant, String> {
         let TypeKind::Variants {
             discriminant,
@@ -193,7 +192,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Prints what a variant of Rust holds: nothing, `(5)` or `{r = 5}`.
+    /// Prints the contents of a Rust variant: nothing, `(5)` or `{r = 5}`.
     fn payload(&mut self, payload: &Member, part: Part) -> fmt::Result {
         let ty = shape::resolve(self.table, payload.ty).ty;
         let (TypeKind::Record { members, .. }, Some(offset)) = (&ty.kind, payload.bit_offset)
@@ -206,7 +205,7 @@ impl<'a> Printer<'a> {
         if part.depth >= self.options.max_depth {
             return self.out.put("{...}");
         }
-        // `record` goes a level deeper for each member, `part` stays at the payload.
+        // `record` descends a level for each member, `part` stays at the payload.
         let at = Part {
             depth: part.depth,
             ..part.inner(offset)
@@ -230,7 +229,7 @@ impl<'a> Printer<'a> {
         self.out.put(")")
     }
 
-    /// Prints a variant part by itself: what is present.
+    /// Prints a variant part alone: the variant that is present.
     pub(super) fn variant_part(&mut self, ty: &'a Type, part: Part) -> fmt::Result {
         let mut shown = Vec::new();
         match self.variant(ty, part) {

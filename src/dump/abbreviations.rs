@@ -1,6 +1,6 @@
-//! The sections of abbreviations, table by table. Source: DWARF 5 §7.5.3.
+//! Prints the sections of abbreviations, table by table. Source: DWARF 5 §7.5.3.
 //!
-//! An abbreviation is printed as it is read: a small section can hold a great many of them.
+//! Each abbreviation is printed when it is read, since a small section can hold a great many of them.
 
 use std::io::Write;
 
@@ -39,7 +39,7 @@ struct AttributeFields {
     value: Option<i64>,
 }
 
-/// An attribute of an abbreviation: its name, its form and the value that stands with it.
+/// An attribute of an abbreviation: its name, its form and its implicit value.
 type Specification = (DwAt, DwForm, Option<i64>);
 
 /// Prints the sections.
@@ -52,7 +52,7 @@ pub(super) fn dump(
         if !context.begin_section(section, bytes.len(), output)? {
             continue;
         }
-        // llvm-dwarfdump prints the tables before one that breaks off.
+        // llvm-dwarfdump prints the tables before a malformed one.
         let bytes = match context.style.naming {
             Naming::Llvm if !output.json() => whole_tables(bytes, section, output)?,
             Naming::Llvm | Naming::Names => bytes,
@@ -88,7 +88,7 @@ pub(super) fn dump(
     Ok(())
 }
 
-/// Returns the section up to the first table that breaks off.
+/// Returns the section up to the first malformed table.
 fn whole_tables<'a>(
     bytes: &'a [u8],
     section: &'static str,
@@ -111,7 +111,7 @@ fn whole_tables<'a>(
 /// Reads a table to its end.
 ///
 /// # Errors
-/// If it breaks off, or a limit is reached.
+/// If the table is malformed, or a limit is reached.
 pub(super) fn pass_table(cursor: &mut Cursor<'_>, meter: &Meter) -> Result<()> {
     while cursor.uleb()? != 0 {
         cursor.uleb()?;
@@ -177,7 +177,7 @@ fn table(
     }
 }
 
-/// The start of an abbreviation; nothing at the end of the table.
+/// Reads the start of an abbreviation. Returns `None` at the end of the table.
 fn head(cursor: &mut Cursor<'_>, naming: Naming) -> Result<Option<AbbreviationFields>> {
     let code = cursor.uleb()?;
     if code == 0 {
@@ -197,7 +197,7 @@ fn head(cursor: &mut Cursor<'_>, naming: Naming) -> Result<Option<AbbreviationFi
     }))
 }
 
-/// Returns an attribute; nothing after the last.
+/// Reads an attribute. Returns `None` after the last one.
 fn specification(cursor: &mut Cursor<'_>) -> Result<Option<Specification>> {
     let name = u16::try_from(cursor.uleb()?).unwrap_or(u16::MAX);
     let form = u16::try_from(cursor.uleb()?).unwrap_or(u16::MAX);

@@ -1,4 +1,4 @@
-//! The tables of `.debug_addr`. Source: DWARF 5 §7.27.
+//! Prints the tables of `.debug_addr`. Source: DWARF 5 §7.27.
 
 use std::io::Write;
 
@@ -26,10 +26,10 @@ struct TableFields {
     segment_size: u8,
 }
 
-/// A table: its header, and where its addresses are in the section.
+/// A table: its header, and the place of its addresses in the section.
 struct Table {
     offset: u64,
-    /// Nothing before DWARF 5, where there were no headers.
+    /// `None` before DWARF 5, which has no headers.
     length: Option<u64>,
     offset_size: u8,
     version: u16,

@@ -1,4 +1,4 @@
-//! `.debug_aranges`, set by set. Source: DWARF 5 §6.1.2.
+//! Prints `.debug_aranges`, set by set. Source: DWARF 5 §6.1.2.
 
 use std::io::{self, Write};
 
@@ -46,7 +46,7 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
     Ok(())
 }
 
-/// * `unit`: the offset of its unit as it is shown.
+/// * `unit`: the displayed offset of its unit.
 fn print_set(set: &AddressRangeSet<'_>, unit: u64, output: &mut Output<'_>) -> io::Result<()> {
     let dwarf_format = u32::from(set.offset_size).saturating_mul(8);
     let json = output.json();

@@ -1,6 +1,6 @@
-//! An attribute, decoded and put into words: what text and JSON both print.
+//! Decodes attributes and formats them, for text and JSON.
 //!
-//! Sources: DWARF 5 §7.5.4 to §7.5.6. The words are those of llvm-dwarfdump 22.
+//! Sources: DWARF 5 §7.5.4 to §7.5.6. The wording follows llvm-dwarfdump 22.
 
 use std::borrow::Cow;
 
@@ -31,31 +31,31 @@ use crate::untrusted::Untrusted;
 /// An entry of a location list or range list.
 #[derive(Debug)]
 pub(super) struct ListItem<'a> {
-    /// The entry up to its expression.
+    /// The entry without its expression.
     pub(super) head: String,
-    /// The addresses. `None` for a default location, and where they are not known.
+    /// The addresses, or `None` for a default location and for unknown addresses.
     pub(super) range: Option<Range<u64>>,
     /// The expression's text and bytes.
     pub(super) expression: Option<(String, &'a [u8])>,
 }
 
-/// An attribute in words.
+/// A formatted attribute.
 #[derive(Debug)]
 pub(super) struct Shown<'a> {
     pub(super) name: Cow<'static, str>,
     pub(super) form: DwForm,
     /// The value, if there is one.
     pub(super) value: Option<DieValue<'a>>,
-    /// What stands in the parentheses, lists and notes aside.
+    /// The text in the parentheses, except lists and notes.
     pub(super) text: String,
-    /// The name of what is referred to, and whether it is that of a type.
+    /// The name of the referenced entry, with `true` if it is the name of a type.
     pub(super) note: Option<Untrusted<'static>>,
     pub(super) list: Vec<ListItem<'a>>,
-    /// Why something is missing.
+    /// The reason why something is missing.
     pub(super) problem: Option<crate::Error>,
 }
 
-/// What a number stands for.
+/// The meaning of a number.
 #[derive(Debug)]
 pub(super) enum Meaning {
     /// A constant with a name.
@@ -73,15 +73,15 @@ impl Meaning {
         }
     }
 
-    /// Returns the text as llvm-dwarfdump prints it.
+    /// Returns the text in the style of llvm-dwarfdump.
     fn text(&self) -> String {
         match self {
             Meaning::Name(name) => (*name).to_owned(),
-            // llvm-dwarfdump leaves backslashes as they are.
+            // llvm-dwarfdump does not escape backslashes.
             Meaning::Path(path) => {
                 let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte);
                 match path.raw() {
-                    // As most are, and there are very many.
+                    // The most frequent case, handled first for speed.
                     plain if plain.bytes().all(is_plain) => ["\"", plain, "\""].concat(),
                     _ => format!("\"{path}\""),
                 }
@@ -90,23 +90,23 @@ impl Meaning {
     }
 }
 
-/// Puts attributes into words.
+/// Formats attributes.
 pub(super) struct Attributes<'d, 'a> {
     pub(super) info: &'d DebugInfo<'a>,
     pub(super) sources: &'d Sources<'a>,
     pub(super) types: TypeNames<'d, 'a>,
-    /// Which sections addresses point into, where that is shown.
+    /// The sections of addresses, if they are shown.
     pub(super) placed: Option<Placed>,
     pub(super) style: Style,
     /// True if forms are printed.
     pub(super) show_form: bool,
-    /// What the entries of lists are paid for with, printed or not.
+    /// The meter charged for the entries of lists, printed or not.
     pub(super) meter: &'d Meter,
-    /// The last table of abbreviations that was read to its end: whether it is one of split units, and its offset.
+    /// The last table of abbreviations that was read to its end: `true` for a split unit's table, and its offset.
     pub(super) whole_table: Cell<Option<(bool, usize)>>,
 }
 
-/// Names of base types for expressions.
+/// The names of base types, for expressions.
 pub(super) struct BaseTypes<'d, 'a> {
     pub(super) info: &'d DebugInfo<'a>,
     pub(super) unit: UnitFacts,
@@ -123,24 +123,24 @@ impl BaseTypeNames for BaseTypes<'_, '_> {
             return None;
         }
         let name = short_name(self.info, &die)?;
-        // An expression may name types very often.
+        // An expression may refer to types very often.
         let short: String = name.raw().chars().take(64).collect();
         Some((id.offset, Untrusted::from(short).to_string()))
     }
 }
 
 impl<'a> Attributes<'_, 'a> {
-    /// True if entries are printed as llvm-dwarfdump prints them.
+    /// Returns true if entries are printed in the style of llvm-dwarfdump.
     pub(super) fn is_quiet(&self) -> bool {
         self.style.naming == Naming::Llvm
     }
 
-    /// Where the attributes of an entry stand, if that is asked for.
+    /// Returns the places of an entry's attributes, if they are needed.
     pub(super) fn fields(&self, unit: &Header<'a>, die: &Die<'a>) -> Option<Fields<'a>> {
         (self.placed.is_some()).then(|| Fields::new(unit.section, die.id().offset, unit.facts))
     }
 
-    /// What stands after an address: the section it points into, if that is shown.
+    /// Returns the note after an address: its section, if that is shown.
     ///
     /// * `field`: the offset of the address in the section `name`.
     fn section_note(&self, split: bool, name: &'static str, field: Option<u64>) -> String {
@@ -151,9 +151,9 @@ impl<'a> Attributes<'_, 'a> {
         section.map_or(String::new(), |section| Placed::text(self.sources, section))
     }
 
-    /// Returns an attribute of an entry.
+    /// Formats an attribute of an entry.
     ///
-    /// * `field`: where its value stands in the section, if that is known.
+    /// * `field`: the offset of its value in the section, if known.
     pub(super) fn show(
         &self,
         unit: UnitFacts,
@@ -192,7 +192,7 @@ impl<'a> Attributes<'_, 'a> {
                     shown.text = format!("indexed ({:08x}) address = <unresolved>", index.0);
                     Err(error)
                 }
-                // llvm-dwarfdump prints what is there in any case.
+                // llvm-dwarfdump prints the encoded reference in any case.
                 (_, AttributeValue::UnitRef(offset)) if self.style.naming == Naming::Llvm => {
                     let at = unit.offset.saturating_sub(unit.shift);
                     shown.text = address(at.saturating_add(offset.0 as u64), 4);
@@ -217,7 +217,7 @@ impl<'a> Attributes<'_, 'a> {
         shown: &mut Shown<'a>,
     ) -> Result<()> {
         let name = attribute.name();
-        // llvm-dwarfdump counts as the unit does.
+        // As in llvm-dwarfdump, list offsets are relative to the unit's part of a package.
         let in_part = |offset| self.info.list_in_part(unit.id, value, offset);
         shown.text = match value {
             DieValue::Address(value) => {
@@ -254,7 +254,7 @@ impl<'a> Attributes<'_, 'a> {
                 return Ok(());
             }
             DieValue::RangeList(offset) => {
-                // llvm-dwarfdump counts an offset that is given by an index from the start of the section.
+                // llvm-dwarfdump prints the section offset for an offset given by an index.
                 let is_indexed = attribute.form() == dw::DW_FORM_rnglistx;
                 let at = if is_indexed {
                     *offset
@@ -268,7 +268,7 @@ impl<'a> Attributes<'_, 'a> {
             }
             DieValue::SectionOffset(offset) => address(*offset, unit.offset_size),
             DieValue::Reference(id) => {
-                // So that references into other units stand out.
+                // Marks references into other units.
                 let size = if attribute.form() == dw::DW_FORM_ref_addr {
                     8
                 } else {
@@ -288,7 +288,7 @@ impl<'a> Attributes<'_, 'a> {
         Ok(())
     }
 
-    /// The name of what an attribute refers to, where it is shown.
+    /// Returns the name of the entry to which an attribute refers, if it is shown.
     fn target_name(
         &self,
         die: &Die<'a>,
@@ -311,7 +311,7 @@ impl<'a> Attributes<'_, 'a> {
         };
         if is_type {
             let name = self.types.name(id).to_string();
-            // Of what is no entry there is no name.
+            // A reference to something other than an entry has no name.
             let is_entry = || self.info.die(id).is_ok_and(|die| !die.is_null());
             return Ok((name != "void" || is_entry()).then(|| name.into()));
         }
@@ -367,7 +367,7 @@ impl<'a> Attributes<'_, 'a> {
         plain
     }
 
-    /// Returns a version of the language that an entry names.
+    /// Returns the version of the language in an entry.
     fn language_version(&self, die: &Die<'a>, version: u64) -> String {
         let language = die.attribute(LANGUAGE_NAME);
         let language = language.and_then(|attribute| attribute.udata_value());
@@ -379,7 +379,7 @@ impl<'a> Attributes<'_, 'a> {
         }
     }
 
-    /// What a number stands for.
+    /// Returns the meaning of a number.
     pub(super) fn meaning(
         &self,
         unit: UnitFacts,
@@ -389,12 +389,12 @@ impl<'a> Attributes<'_, 'a> {
     ) -> Option<Meaning> {
         let name = attribute.name();
         if name == dw::DW_AT_decl_file || name == dw::DW_AT_call_file {
-            // llvm-dwarfdump takes no files from the line table of a skeleton beside it.
+            // llvm-dwarfdump does not use the line table of a skeleton for a split unit.
             let is_llvm = matches!(self.style.naming, Naming::Llvm);
             if is_llvm && unit.split && self.sources.is_single() && !self.has_lines(unit) {
                 return None;
             }
-            // A line table that cannot be read is a problem of its own.
+            // An unreadable line table is reported elsewhere.
             let file = self.info.source_file(unit.id, number).ok()??;
             return Some(Meaning::Path(file.path.to_string().into()));
         }
@@ -403,7 +403,7 @@ impl<'a> Attributes<'_, 'a> {
             .map(Meaning::Name)
     }
 
-    /// Returns the section that an address points into, as it stands after the address.
+    /// Returns the section of an address, as the note after it.
     fn place(
         &self,
         unit: UnitFacts,
@@ -421,7 +421,7 @@ impl<'a> Attributes<'_, 'a> {
         self.section_note(unit.split, unit.section_name(), field)
     }
 
-    /// Where an address stands in `.debug_addr`, by its index.
+    /// Returns the offset in `.debug_addr` of the address with an index.
     pub(super) fn indexed_field(&self, unit: UnitFacts, index: u64) -> Option<u64> {
         let base = self.info.address_base(unit.id).ok()?;
         index
@@ -429,13 +429,13 @@ impl<'a> Attributes<'_, 'a> {
             .checked_add(base)
     }
 
-    /// Returns an expression in words.
+    /// Formats an expression.
     pub(super) fn expression(&self, unit: UnitFacts, bytes: &[u8], encoding: Encoding) -> String {
         let types = BaseTypes {
             info: self.info,
             unit,
         };
-        // References of version 2 are as wide as addresses; llvm-dwarfdump takes them for offsets.
+        // References of version 2 have the size of addresses; llvm-dwarfdump reads them as offsets.
         let offset_size = match self.style.naming {
             Naming::Llvm => unit.offset_size,
             Naming::Names => encoding.offset_size,
@@ -451,14 +451,14 @@ impl<'a> Attributes<'_, 'a> {
         operations_text(&printer, bytes)
     }
 
-    /// Where bytes of a unit's section stand in it.
+    /// Returns the offset of bytes in a unit's section.
     fn offset_in(&self, unit: UnitFacts, bytes: &'a [u8]) -> Option<u64> {
         let section = self.sources.bytes(unit.split, unit.section_name()).ok()?;
         let bytes = Bytes::new(bytes, gimli::LittleEndian);
         Some(bytes.offset_from(section) as u64)
     }
 
-    /// Where the section of an entry starts among those that were joined, if they are shown apart.
+    /// Returns the start of an entry's section among the joined ones, if they are shown separately.
     fn shift_of(&self, id: DieId) -> u64 {
         if !self.sources.is_apart() {
             return 0;
@@ -471,7 +471,7 @@ impl<'a> Attributes<'_, 'a> {
         self.sources.section_start(split, name, id.offset)
     }
 
-    /// Returns true if a unit has a line table of its own.
+    /// Returns true if a unit has its own line table.
     fn has_lines(&self, unit: UnitFacts) -> bool {
         let root = self.info.root(unit.id);
         root.is_ok_and(|root| root.attribute(dw::DW_AT_stmt_list).is_some())
@@ -498,7 +498,7 @@ impl Shown<'_> {
         }
     }
 
-    /// The name of what is referred to, short enough to print.
+    /// Returns the name of the referenced entry, short enough to print.
     pub(super) fn note(&self) -> Option<Untrusted<'_>> {
         self.note.as_ref().map(|note| cut(note.raw()).into())
     }

@@ -1,4 +1,4 @@
-//! The entries of the lists that attributes refer to.
+//! Reads the entries of the lists to which attributes refer.
 
 use core::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::expr::Printer;
 
 impl<'a> Attributes<'_, 'a> {
-    /// Returns true if a unit says what offsets in its lists of DWARF 4 count from.
+    /// Returns true if a unit has a base address for its DWARF 4 lists.
     fn has_base(&self, unit: UnitFacts) -> bool {
         let Ok(root) = self.info.root(unit.id) else {
             return true;
@@ -24,8 +24,7 @@ impl<'a> Attributes<'_, 'a> {
         unit.version >= 5 || unit.split || bases.iter().any(|name| root.attribute(*name).is_some())
     }
 
-    /// The ranges of the list at `offset`, also empty ones and those of code that is not there. Those before an error are
-    /// kept.
+    /// Collects the ranges of the list at `offset`, including empty ones and ranges of discarded code. The ranges before an error are kept.
     pub(super) fn ranges(
         &self,
         unit: UnitFacts,
@@ -48,7 +47,7 @@ impl<'a> Attributes<'_, 'a> {
         read.map(drop::<bool>)
     }
 
-    /// The entries of the location list at `offset`. Those before an error are kept.
+    /// Collects the entries of the location list at `offset`. The entries before an error are kept.
     pub(super) fn locations(
         &self,
         unit: UnitFacts,
@@ -66,10 +65,10 @@ impl<'a> Attributes<'_, 'a> {
                 Ok(Some(entry)) => entry,
                 Ok(None) => break,
                 Err(error) if self.is_quiet() => {
-                    // llvm-dwarfdump prints an entry that it cannot resolve as it is encoded.
+                    // llvm-dwarfdump prints an entry that it cannot resolve in its encoded form.
                     let mut raw = Vec::new();
                     let read = self.raw_locations(unit, offset, &mut raw);
-                    // Not those that only set a base.
+                    // Entries that only set a base are skipped.
                     raw.retain(|item| item.expression.is_some());
                     let read_before = items.len().saturating_sub(first);
                     items.extend(raw.into_iter().skip(read_before));
@@ -97,7 +96,7 @@ impl<'a> Attributes<'_, 'a> {
         Ok(())
     }
 
-    /// The entries of the location list at `offset` without addresses, which are in a code object that is not there.
+    /// Collects the entries of the location list at `offset` without addresses, which are in a missing code object.
     fn raw_locations(
         &self,
         unit: UnitFacts,

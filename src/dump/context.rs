@@ -1,4 +1,4 @@
-//! What the function that prints a part is given.
+//! Defines the arguments of functions that print a part.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use super::part::Part;
 use super::sources::Sources;
 use super::{Selection, Style, View};
 
-/// What the function that prints a part is given.
+/// The arguments of a function that prints a part.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'c, 'a> {
     pub(super) part: Part,
@@ -17,16 +17,16 @@ pub(super) struct Context<'c, 'a> {
     pub(super) view: &'c View,
     /// The only offset to print, in bytes from the start of the section.
     pub(super) offset: Option<u64>,
-    /// True if the part was asked for by name. Then empty sections have titles too.
+    /// True if the part was requested by name. Empty sections have titles then.
     pub(super) explicit: bool,
-    /// The offsets that are printed alone, by parts.
+    /// The offsets at which single entries are printed, by part.
     pub(super) offsets: &'c [(Part, u64)],
-    /// All parts that are printed.
+    /// All printed parts.
     pub(super) parts: &'c [Part],
 }
 
 impl Context<'_, '_> {
-    /// What the function that prints another part is given.
+    /// Returns the context for the function that prints another part.
     pub(super) fn of(self, part: Part) -> Self {
         let offset = self.offsets.iter().find(|(of, _)| *of == part);
         Context {
@@ -36,9 +36,9 @@ impl Context<'_, '_> {
         }
     }
 
-    /// Prints the title of a section, and returns true if the section is to be printed.
+    /// Prints the title of a section. Returns true if the section is to be printed.
     ///
-    /// * `size`: of the section, in bytes.
+    /// * `size`: the size of the section, in bytes.
     pub(super) fn begin_section(
         &self,
         name: &str,

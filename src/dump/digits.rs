@@ -1,6 +1,6 @@
-//! Numbers and spaces of dumps: a dump is mostly these, and the standard library fills up one character after the other.
+//! Formats numbers and spaces, which make up most of a dump, faster than the standard library.
 
-/// Appends a number with spaces before it, so that it has at least so many characters.
+/// Appends a number, padded with spaces to at least the given width.
 pub(super) fn push_right(text: &mut String, number: u64, width: usize) {
     let mut digits = itoa::Buffer::new();
     let digits = digits.format(number);
@@ -8,7 +8,7 @@ pub(super) fn push_right(text: &mut String, number: u64, width: usize) {
     text.push_str(digits);
 }
 
-/// So many spaces, but no more than lines are indented.
+/// Returns the given number of spaces, up to the maximum indentation.
 pub(super) fn spaces(count: usize) -> &'static str {
     const SPACES: &str = match core::str::from_utf8(&[b' '; 160]) {
         Ok(spaces) => spaces,
@@ -21,7 +21,7 @@ pub(super) fn spaces(count: usize) -> &'static str {
 mod tests {
     use super::*;
 
-    /// The standard library says the same.
+    /// Compares with the standard library.
     #[test]
     fn numbers_stand_at_the_right() {
         for number in [0, 9, 15, 255, 1 << 32, u64::MAX] {

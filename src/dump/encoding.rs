@@ -1,6 +1,6 @@
-//! How the values of attributes are encoded, as verbose dumps show it before the value.
+//! Formats the encoding of attribute values, which verbose dumps print before the value.
 //!
-//! Sources: DWARF 5 §7.5.5, §7.5.6. The words are those of llvm-dwarfdump 22.
+//! Sources: DWARF 5 §7.5.5, §7.5.6. The wording follows llvm-dwarfdump 22.
 
 use gimli::constants as dw;
 use gimli::{AttributeValue, DwForm};
@@ -9,9 +9,9 @@ use super::list::address;
 use super::unit_facts::UnitFacts;
 use crate::debug_info::Bytes;
 
-/// Returns the text of a value with what it is encoded as.
+/// Returns the text of a value with its encoding.
 ///
-/// * `plain`: the value.
+/// * `plain`: the text of the value alone.
 pub(super) fn with_encoding(
     unit: UnitFacts,
     attribute: &gimli::Attribute<Bytes<'_>>,
@@ -47,7 +47,7 @@ pub(super) fn with_encoding(
     }
 }
 
-/// With how many digits a reference within a unit is printed.
+/// Returns the number of digits for a reference within a unit.
 fn digits_of(form: DwForm) -> Option<usize> {
     Some(match form {
         dw::DW_FORM_ref1 => 2,
@@ -58,10 +58,10 @@ fn digits_of(form: DwForm) -> Option<usize> {
     })
 }
 
-/// The name of a form.
+/// Returns the name of a form.
 pub(super) fn form_name(form: DwForm) -> String {
     match form.static_string() {
-        // That of DWARF 1 is no form any more.
+        // The form of DWARF 1 is obsolete.
         Some(name) if form != dw::DW_FORM_ref => name.to_owned(),
         Some(_) | None => format!("DW_FORM_unknown_{:x}", form.0),
     }

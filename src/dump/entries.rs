@@ -1,6 +1,6 @@
-//! Going through the entries of a unit and giving those that are selected to a sink.
+//! Walks over the entries of a unit and passes the selected ones to a sink.
 //!
-//! One loop over the unit, however deep entries nest. How entries look is left to the sinks.
+//! It is one loop over the unit, regardless of the nesting depth. Formatting is left to the sinks.
 
 use std::io;
 
@@ -18,39 +18,39 @@ use crate::error::Error;
 use crate::expr::Cursor;
 use crate::meter::HeldStack;
 
-/// How an entry is encoded.
+/// The encoding of an entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Encoded {
     /// The number of its abbreviation.
     pub(super) code: u64,
-    /// The offset of the entry that it is in.
+    /// The offset of its parent.
     pub(super) parent: Option<u64>,
 }
 
-/// What prints entries.
+/// A printer of entries.
 pub(super) trait Sink<'a> {
-    /// Returns a unit; `whole` if all its entries are printed.
+    /// Starts a unit. `whole` is true if all its entries are printed.
     fn begin_unit(
         &mut self,
         unit: &Header<'a>,
         section: &'static str,
         whole: bool,
     ) -> io::Result<()>;
-    /// Returns a type unit without its entries.
+    /// Prints a type unit without its entries.
     fn summary(&mut self, unit: &Header<'a>, signature: u64) -> io::Result<()>;
-    /// Returns an entry, or the null entry that ends a list of children, at a depth below the first that is printed.
+    /// Starts an entry, or prints the null entry that ends a list of children. The depth is relative to the first printed entry.
     fn begin_entry(&mut self, die: &Die<'a>, depth: usize, encoded: Encoded) -> io::Result<()>;
-    /// Returns an attribute of the entry.
+    /// Prints an attribute of the entry.
     fn attribute(&mut self, shown: &Shown<'a>, meaning: Option<&Meaning>) -> io::Result<()>;
-    /// The entry has no more attributes.
+    /// Ends the entry, after its attributes.
     fn end_entry(&mut self) -> io::Result<()>;
-    /// Entries that cannot be read.
+    /// Reports entries that cannot be read.
     fn problem(&mut self, error: &Error) -> io::Result<()>;
-    /// The unit has no more entries.
+    /// Ends the unit.
     fn end_unit(&mut self) -> io::Result<()>;
 }
 
-/// Gives the entries of a unit that are selected to `sink`.
+/// Passes the selected entries of a unit to `sink`.
 pub(super) fn walk<'a>(
     attributes: &Attributes<'_, 'a>,
     unit: &Header<'a>,
@@ -68,7 +68,7 @@ pub(super) fn walk<'a>(
         return tree(attributes, unit, dies, Above::default(), context.view, sink);
     }
     let is_single = matches!(context.selection, Selection::At(_)) || context.offset.is_some();
-    // The entries that the current one is in, by their depth and offset.
+    // The ancestors of the current entry, by depth and offset.
     let mut parents = HeldStack::new(attributes.meter);
     loop {
         let die = match dies.next() {
@@ -103,7 +103,7 @@ pub(super) fn walk<'a>(
                 break;
             }
         }
-        // What is printed is paid for by its text.
+        // Printed entries are charged by their text.
         let paid = attributes.meter.work(cost(&die));
         let pushed = paid.and_then(|()| match die.has_children() {
             true => parents.push((depth, die.id().offset)),
@@ -117,7 +117,7 @@ pub(super) fn walk<'a>(
     Ok(())
 }
 
-/// Gives entries that are in one another to `sink`.
+/// Passes entries, each the parent of the next, to `sink`.
 pub(super) fn chain<'a>(
     attributes: &Attributes<'_, 'a>,
     unit: &Header<'a>,
@@ -133,16 +133,16 @@ pub(super) fn chain<'a>(
     Ok(())
 }
 
-/// What stands above the first entry of a tree.
+/// The entries above the first entry of a tree.
 #[derive(Clone, Copy, Default)]
 struct Above {
-    /// How many entries were printed above it.
+    /// The number of entries printed above it.
     count: usize,
-    /// The offset of the entry it is in.
+    /// The offset of its parent.
     parent: Option<u64>,
 }
 
-/// Gives an entry and those below it to `sink`, as far as the view goes.
+/// Passes an entry and its descendants to `sink`, within the limits of the view.
 fn tree<'a>(
     attributes: &Attributes<'_, 'a>,
     unit: &Header<'a>,
@@ -194,7 +194,7 @@ fn is_shown(die: &Die<'_>, view: &View) -> bool {
     view.child_tags.is_empty() || (!die.is_null() && tags.any(|tag| **tag == *tag_name(die.tag())))
 }
 
-/// Returns the offsets of so many entries that the current one is in, outermost first.
+/// Returns the offsets of the given number of ancestors of the current entry, outermost first.
 fn around(parents: &HeldStack<'_, (usize, u64)>, depth: u32) -> Vec<u64> {
     let count = usize::try_from(depth).unwrap_or(usize::MAX);
     let skipped = parents.len().saturating_sub(count);
@@ -202,13 +202,13 @@ fn around(parents: &HeldStack<'_, (usize, u64)>, depth: u32) -> Vec<u64> {
     parents.map(|(_, offset)| *offset).collect()
 }
 
-/// As how many steps it counts to look whether an entry is selected: the names of what it completes are read.
+/// Returns the steps charged for testing whether an entry is selected, which reads the names of entries that it completes.
 fn cost(die: &Die<'_>) -> u64 {
     const REFERENCE: u64 = 8;
     if completes(die) { REFERENCE } else { 1 }
 }
 
-/// Returns true if an entry has the names of another one: instances have those of what they are instances of.
+/// Returns true if an entry gets its names from another one, as an instance from its abstract instance.
 fn completes(die: &Die<'_>) -> bool {
     die.attribute(gimli::DW_AT_abstract_origin).is_some()
         || die.attribute(gimli::DW_AT_specification).is_some()
@@ -274,7 +274,7 @@ fn entry<'a>(
     sink.end_entry()
 }
 
-/// Returns the number of an entry's abbreviation, which the entry starts with.
+/// Returns the abbreviation number at the start of an entry.
 fn code_at(unit: &Header<'_>, die: &Die<'_>) -> u64 {
     let at = usize::try_from(die.id().offset).unwrap_or(usize::MAX);
     let bytes = unit.section.slice().get(at..).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Where the attributes of an entry stand in their section, and which sections their addresses point into.
+//! Locates the attributes of an entry in their section, and the sections of their addresses.
 //!
-//! Only verbose dumps of relocatable objects need this: there an address is followed by the section that its relocation names.
-//! Source: DWARF 5 §7.5.6.
+//! Only verbose dumps of relocatable objects need this: they print the section from an address's relocation after the address. Source: DWARF 5
+//! §7.5.6.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -26,9 +26,9 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Creates the fields of an entry, after its abbreviation's number.
+    /// Creates a reader for the attributes of an entry, which starts after the abbreviation number.
     ///
-    /// * `start`: where it stands in its section, in bytes.
+    /// * `start`: the offset of the entry in its section, in bytes.
     pub(super) fn new(section: Bytes<'a>, start: u64, unit: UnitFacts) -> Fields<'a> {
         let at = usize::try_from(start).unwrap_or(usize::MAX);
         let mut cursor = Cursor::new(section.slice().get(at..).unwrap_or_default());
@@ -43,7 +43,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Returns the offset of the next attribute's value in its section, and passes over it.
+    /// Returns the offset of the next attribute's value in its section, and skips the value.
     pub(super) fn next(&mut self, form: DwForm) -> Option<u64> {
         let at = self.start.saturating_add(self.cursor.position() as u64);
         if self.is_lost || self.skip(form).is_none() {
@@ -106,23 +106,23 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The index of the section that each relocated field of a section points into, by the field's offset.
+/// The index of the section to which each relocated field of a section refers, by the field's offset.
 type Targets = BTreeMap<u64, usize>;
 
-/// Which sections the addresses in relocatable objects point into.
+/// The sections of the addresses in relocatable objects.
 #[derive(Default)]
 pub(super) struct Placed {
     known: RefCell<HashMap<(bool, &'static str), Rc<Targets>>>,
 }
 
 impl Placed {
-    /// What tells the sections of addresses, if a dump is verbose and there is an object that is not linked.
+    /// Returns the lookup for sections of addresses, if the dump is verbose and an object is not linked.
     pub(super) fn new(sources: &Sources<'_>, verbose: bool) -> Option<Placed> {
         let mut files = sources.files.iter();
         (verbose && files.any(|(object, _)| object.is_relocatable())).then(Placed::default)
     }
 
-    /// Returns the section that the address at an offset of a section points into.
+    /// Returns the section of the address at an offset of a section.
     pub(super) fn section(
         &self,
         sources: &Sources<'_>,
@@ -132,14 +132,14 @@ impl Placed {
         if let Some(targets) = self.known.borrow().get(&(split, name)) {
             return targets.get(&offset).copied();
         }
-        // A table that cannot be read is an error where the section is loaded.
+        // An unreadable table is reported when the section is loaded.
         let targets = Rc::new(sources.targets(split, name).unwrap_or_default());
         let known = &mut self.known.borrow_mut();
         known.insert((split, name), Rc::clone(&targets));
         targets.get(&offset).copied()
     }
 
-    /// Returns what stands after an address that points into the section with this index, with the index where the name is not unique.
+    /// Returns the note after an address in the section with this index. It includes the index if the section's name is not unique.
     pub(super) fn text(sources: &Sources<'_>, section: usize) -> String {
         let sections = sources.sections();
         let Some(found) = sections.get(section) else {

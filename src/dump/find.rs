@@ -1,4 +1,4 @@
-//! Entries that the indices of names have for a name: `.debug_names` alone, without a search through the units.
+//! Finds entries by name with `.debug_names` alone, without searching the units.
 //!
 //! Source: DWARF 5 §6.1.1.
 
@@ -54,7 +54,7 @@ pub(super) fn find(
     Ok(found)
 }
 
-/// Returns the entry of a unit that an entry of an index is for. `None` if its unit is not there.
+/// Returns the entry of a unit to which an entry of an index refers, or `None` if the unit is missing.
 fn die_of(info: &DebugInfo<'_>, index: &NameIndex<'_>, entry: &NameEntry) -> Option<DieId> {
     let inside = entry.number(dw::DW_IDX_die_offset)?;
     let number = |name| {
@@ -68,7 +68,7 @@ fn die_of(info: &DebugInfo<'_>, index: &NameIndex<'_>, entry: &NameEntry) -> Opt
         (Some(unit), _) => index.local_type_unit(unit)?,
         (None, unit) => index.unit(unit.unwrap_or(0))?,
     };
-    // What lies after the header, whatever its length.
+    // Any offset after the header, whose length varies.
     let last = info.die_at(".debug_info", unit.checked_add(inside)?);
     let header = info.unit_ids().find_map(|id| {
         let found = info.unit_info(id).ok()?;

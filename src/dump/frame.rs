@@ -1,7 +1,6 @@
-//! Call frame information: every entry of `.debug_frame` and `.eh_frame`, with its rows.
+//! Prints call frame information: every entry of `.debug_frame` and `.eh_frame`, with its rows.
 //!
-//! Text is the library's [`FramePrinter`]; what is here is the way through the sections, and JSON.
-//! Sources: HET A.6.4, DWARF 5 §6.4.
+//! The library's [`FramePrinter`] formats the text. This module iterates over the sections, and writes JSON. Sources: HET A.6.4, DWARF 5 §6.4.
 
 use core::ops::ControlFlow;
 use std::collections::BTreeMap;
@@ -70,7 +69,7 @@ struct RowFields {
     start: Option<Hex>,
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<Hex>,
-    /// The row as text prints it.
+    /// The row in the text format.
     text: String,
     /// Rules by register.
     rules: BTreeMap<String, String>,
@@ -89,7 +88,7 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
         if !context.begin_section(name, bytes.len(), output)? {
             continue;
         }
-        // llvm-dwarfdump prints no entry of a section if it cannot read them all.
+        // llvm-dwarfdump prints no entry of a section unless it can read them all.
         if output.is_quiet()
             && let Some(error) = unreadable(section)
         {
@@ -111,7 +110,7 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
     Ok(())
 }
 
-/// Returns why the first entry of a section that cannot be read cannot be.
+/// Returns the error of the first unreadable entry of a section.
 fn unreadable(section: FrameSection<'_>) -> Option<Error> {
     let mut entries = section.entries();
     loop {
@@ -126,7 +125,7 @@ fn unreadable(section: FrameSection<'_>) -> Option<Error> {
 struct Frames<'a> {
     section: FrameSection<'a>,
     printer: FramePrinter<'a>,
-    /// How a document names registers.
+    /// The style of register names in a document.
     registers: RegisterStyle,
     /// The only offset to print.
     offset: Option<u64>,

@@ -1,4 +1,4 @@
-//! gdb's index, `.gdb_index`, table by table.
+//! Prints gdb's index, `.gdb_index`, table by table.
 //!
 //! Source: the manual of gdb, "Index section format", versions 7 and 8.
 
@@ -93,7 +93,7 @@ impl<'a> Index<'a> {
         Ok(index)
     }
 
-    /// Returns the entries of a table, of so many bytes each.
+    /// Returns the entries of a table, for the given entry size in bytes.
     fn entries(&self, start: u32, end: u32, size: usize) -> core::slice::ChunksExact<'a, u8> {
         let bytes = self.bytes.get(start as usize..end as usize);
         bytes.unwrap_or_default().chunks_exact(size)
@@ -137,7 +137,7 @@ impl<'a> Index<'a> {
         String::from_utf8_lossy(name).into_owned()
     }
 
-    /// Returns the units of a vector, with the bits that say what a name is.
+    /// Returns the units of a vector, with the bits for the kind of the name.
     fn vector(&self, offset: u32) -> impl Iterator<Item = u32> {
         let mut words = self.in_pool(offset).chunks_exact(4).map(|word| {
             word.first_chunk()

@@ -1,7 +1,7 @@
-//! The headers of units.
+//! Reads the headers of units.
 //!
-//! They are read with gimli a second time, for the fields that the library does not keep: the offset of the
-//! abbreviations, and of the type in a type unit. Source: DWARF 5 §7.5.1.
+//! They are read with gimli a second time, for fields that the library does not keep: the offset of the abbreviations, and the offset of the type in
+//! a type unit. Source: DWARF 5 §7.5.1.
 
 use gimli::{UnitHeader, UnitType};
 
@@ -10,15 +10,15 @@ use super::said_version;
 use super::unit_facts::UnitFacts;
 use crate::debug_info::{Bytes, UnitId, type_signature};
 
-/// A unit's header, with the number the unit has in the debugging information.
+/// A unit's header, with the unit's number in the debugging information.
 pub(super) struct Header<'a> {
     pub(super) facts: UnitFacts,
     pub(super) header: UnitHeader<Bytes<'a>>,
-    /// The offset of its abbreviations, in a package counted from the start of the section.
+    /// The offset of its abbreviations. In a package, it is relative to the start of the section.
     pub(super) abbreviations: usize,
     /// The name of the type of a type unit.
     pub(super) type_name: String,
-    /// The section it is in.
+    /// The section of the unit.
     pub(super) section: Bytes<'a>,
 }
 
@@ -48,16 +48,16 @@ impl Header<'_> {
         Some(id.0)
     }
 
-    /// Returns the header of a type unit in a few words.
+    /// Returns a short form of the header of a type unit.
     pub(super) fn summary(&self, signature: u64) -> String {
         let name = &self.type_name;
         let length = address(self.header.unit_length() as u64, self.facts.offset_size);
         format!("name = '{name}', type_signature = {signature:#018x}, length = {length}")
     }
 
-    /// Returns the header as llvm-dwarfdump prints it.
+    /// Returns the header in the style of llvm-dwarfdump.
     ///
-    /// * `invalid`: what is said of the offset of abbreviations.
+    /// * `invalid`: the note about an invalid offset of abbreviations.
     pub(super) fn text(&self, invalid: &str) -> String {
         let UnitFacts {
             version,
@@ -103,12 +103,12 @@ impl Header<'_> {
 pub(super) struct Headers<'a> {
     units: gimli::DebugInfoUnitHeadersIter<Bytes<'a>>,
     type_units: gimli::DebugTypesUnitHeadersIter<Bytes<'a>>,
-    /// The offsets of those of version 6, though their bytes say 5.
+    /// The offsets of the headers of version 6, whose bytes have been changed to 5.
     of_6: &'a [u64],
     bytes: Bytes<'a>,
     types: bool,
     split: bool,
-    /// Where the next one starts.
+    /// The start of the next header.
     end: u64,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Headers<'a> {
         }
     }
 
-    /// Returns the next header, whose unit has the number `next`; or where one cannot be read.
+    /// Returns the next header, whose unit has the number `next`, or the place of an unreadable one.
     pub(super) fn next(
         &mut self,
         next: &mut u32,

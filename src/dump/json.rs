@@ -1,4 +1,4 @@
-//! Entries as JSON: one object for each, in the order of the section, written as they are read.
+//! Prints entries as JSON: one object for each, in the order of the section, written as they are read.
 
 use std::io;
 
@@ -77,7 +77,7 @@ struct ListFields<'s> {
 #[serde(untagged)]
 enum RangeField<'s> {
     Addresses([Hex; 2]),
-    /// `default`, or the entry as it is encoded where its addresses are not known.
+    /// `default`, or the encoded entry if its addresses are unknown.
     Text(&'s str),
 }
 
@@ -92,7 +92,7 @@ impl<'p, 'o> JsonEntries<'p, 'o> {
     }
 }
 
-/// Returns a number: as such, or as a string if readers might lose digits of it.
+/// Returns a JSON number, or a string if readers might lose digits.
 fn number(value: u64) -> serde_json::Value {
     if value < 1 << 53 {
         value.into()

@@ -1,7 +1,6 @@
-//! Line tables: headers, files and rows, one table after the other as they lie in the section.
+//! Prints line tables: headers, files and rows, one table after the other in section order.
 //!
-//! The library's line tables serve look-ups by unit and leave out what no look-up needs; here gimli is
-//! asked for everything. Source: DWARF 5 §6.2.
+//! The library's line tables serve look-ups by unit and omit everything else. This module reads all fields with gimli. Source: DWARF 5 §6.2.
 
 use core::ops::Range;
 use std::borrow::Cow;
@@ -29,17 +28,17 @@ use crate::report::hex_bytes;
 /// The sections of line tables and of their strings.
 pub(super) struct Lines<'a> {
     pub(super) section: &'static str,
-    /// The offsets of tables of version 6, though their bytes say 5.
+    /// The offsets of tables of version 6, whose bytes have been changed to 5.
     of_6: &'a [u64],
     bytes: Bytes<'a>,
     strings: DebugStr<Bytes<'a>>,
     line_strings: DebugLineStr<Bytes<'a>>,
     /// The offsets of strings of a `.dwo` file.
     string_offsets: Bytes<'a>,
-    /// Where the bytes are in the section, and how many of them are not in there but in the header of their table.
+    /// The offset of the bytes in the section, and the number of bytes that were added to the table's header.
     start: usize,
     added: usize,
-    /// What the header says where the bytes are a copy, and where the table ends in the section.
+    /// For a copy, the original values of the header, and the end of the table in the section.
     said: Option<(Replaced, usize)>,
     /// The only offset to print.
     offset: Option<u64>,
@@ -76,10 +75,10 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
     Ok(())
 }
 
-/// Adds the paths of the files that the line tables of a file without units name.
+/// Adds the paths of the files in the line tables of a file without units.
 ///
 /// # Errors
-/// If a table cannot be read, or a limit is reached; the others are read all the same.
+/// If a table cannot be read, or a limit is reached. The other tables are read anyway.
 pub(super) fn paths(
     sources: &Sources<'_>,
     meter: &Arc<Meter>,
@@ -127,7 +126,7 @@ pub(super) fn paths(
 }
 
 impl<'a> Lines<'a> {
-    /// Adds the paths of the files that a header names.
+    /// Adds the paths of the files in a header.
     fn paths_of<'b>(
         &self,
         header: &LineProgramHeader<Bytes<'b>>,
@@ -140,12 +139,12 @@ impl<'a> Lines<'a> {
         let lines: Lines<'b> = Lines { ..*self };
         for file in header.file_names() {
             let name = lines.string(file.path_name()).unwrap_or_default();
-            // Before DWARF 5 directory 0 is that of the unit.
+            // Before DWARF 5 directory 0 is the unit's directory.
             let is_own = header.version() < 5 && file.directory_index() == 0;
             let directory = file.directory(header).filter(|_| !is_own);
             let directory = directory.and_then(|directory| lines.string(directory));
             let directory = directory.unwrap_or_default();
-            // A text that many files have is read each time.
+            // A text shared by many files is read each time.
             let size = name.len().saturating_add(directory.len());
             meter.work((size as u64 / 16).saturating_add(1))?;
             let path = path_in(&directory, &name);
@@ -171,7 +170,7 @@ impl<'a> Lines<'a> {
                 next = end;
                 continue;
             }
-            // Addresses of AMDGPU have 8 bytes; from DWARF 5 on the header says it.
+            // AMDGPU addresses have 8 bytes. From DWARF 5 on the header gives the size.
             match parse_program(self.bytes, next, 8, &held) {
                 Ok(program) if output.json() => self.json(program.header(), &held, output)?,
                 Ok(program) => self.text(program.header(), output)?,
@@ -219,7 +218,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Prints what can be read of a table that gimli refuses, and why it does.
+    /// Prints the readable part of a table that gimli rejects, and the error.
     fn repaired(
         &self,
         table: Range<usize>,
@@ -253,7 +252,7 @@ impl<'a> Lines<'a> {
         output.problem(error)
     }
 
-    /// Where a table ends in the section.
+    /// Returns the end of a table in the section.
     fn start_of_next(&self, header: &LineProgramHeader<Bytes<'a>>) -> usize {
         if let Some((_, end)) = self.said {
             return end;
@@ -266,7 +265,7 @@ impl<'a> Lines<'a> {
             .saturating_add(length)
     }
 
-    /// Where a table is in the section.
+    /// Returns the offset of a table in the section.
     pub(super) fn offset(&self, header: &LineProgramHeader<Bytes<'a>>) -> usize {
         header.offset().0.saturating_add(self.start)
     }
@@ -275,7 +274,7 @@ impl<'a> Lines<'a> {
         Error::malformed("line table", error.to_string()).within(self.section, offset as u64)
     }
 
-    /// Text that a header refers to. `None` if it is not there.
+    /// Returns the text to which a header refers, or `None` if it is missing.
     pub(super) fn string(&self, value: AttributeValue<Bytes<'a>>) -> Option<Cow<'a, str>> {
         #[expect(
             clippy::wildcard_enum_match_arm,
@@ -291,7 +290,7 @@ impl<'a> Lines<'a> {
         Some(String::from_utf8_lossy(bytes.slice()))
     }
 
-    /// Returns a string by its index. In a `.dwo` file there is one table of strings, after a header of eight bytes.
+    /// Returns a string by its index. A `.dwo` file has one table of strings, after a header of eight bytes.
     fn indexed(&self, index: usize) -> Option<Bytes<'a>> {
         let at = index.checked_mul(4)?.checked_add(8)?;
         let bytes = self.string_offsets.slice().get(at..)?.first_chunk()?;
@@ -299,7 +298,7 @@ impl<'a> Lines<'a> {
         self.strings.get_str(gimli::DebugStrOffset(offset)).ok()
     }
 
-    /// * `size`: of an offset in the table, in bytes.
+    /// * `size`: the size of an offset in the table, in bytes.
     fn quoted(&self, value: AttributeValue<Bytes<'a>>, size: u8) -> String {
         let text = match self.string(value) {
             Some(text) => quoted(&text),
@@ -350,7 +349,7 @@ impl<'a> Lines<'a> {
         if titled { writeln!(output) } else { Ok(()) }
     }
 
-    /// What the header says, if the bytes are a copy or not.
+    /// Returns the original values of the header, whether or not the bytes are a copy.
     pub(super) fn said(&self, header: &LineProgramHeader<Bytes<'a>>) -> Replaced {
         if let Some((said, _)) = self.said {
             return said;
@@ -359,7 +358,7 @@ impl<'a> Lines<'a> {
         Replaced {
             length: own(header.unit_length()),
             header_length: own(header.header_length()),
-            // gimli reads no header with one.
+            // gimli rejects headers with a segment selector.
             segment_selector_size: 0,
             default_is_stmt: {
                 let size = header.format().word_size();
@@ -426,7 +425,7 @@ impl<'a> Lines<'a> {
         header: &LineProgramHeader<Bytes<'a>>,
         output: &mut Output<'_>,
     ) -> io::Result<()> {
-        // Before DWARF 5 directory 0 and file 0 are those of the unit.
+        // Before DWARF 5 directory 0 and file 0 are the unit's own.
         let first = u64::from(header.version() < 5);
         let size = header.format().word_size();
         for (index, directory) in (first..).zip(header.include_directories()) {
@@ -460,8 +459,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Executes a program and gives each row. gimli executes the instructions; the loop is ours because its own overflows on some
-/// (see [`next_instruction`]). The inner result is an error if the program is malformed.
+/// Executes a program and passes each row on. gimli executes each instruction. Its own loop is not used because it overflows on some (see
+/// [`next_instruction`]). The inner result is an error if the program is malformed.
 pub(super) fn rows(
     header: &LineProgramHeader<Bytes<'_>>,
     mut give: impl FnMut(&LineRow) -> io::Result<()>,

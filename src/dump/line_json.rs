@@ -1,4 +1,4 @@
-//! Line tables as JSON.
+//! Prints line tables as JSON.
 
 use std::borrow::Cow;
 use std::io;
@@ -59,13 +59,13 @@ struct RowFields {
 }
 
 impl<'a> Lines<'a> {
-    /// Returns the directories and files of a header, which can all name one long string.
+    /// Returns the directories and files of a header, which may all refer to one long string.
     fn listed(
         &self,
         header: &LineProgramHeader<Bytes<'a>>,
         held: &Held,
     ) -> Result<(Vec<Cow<'a, str>>, Vec<FileFields<'a>>)> {
-        // A text stands in the document as well, in which a byte of it can be six.
+        // A text is copied to the document, where a byte can become six.
         const COPIES: u64 = 7;
         let text = |value| {
             let text = self.string(value).unwrap_or_default();
@@ -76,7 +76,7 @@ impl<'a> Lines<'a> {
         held.hold_all::<Cow<'_, str>>(directories.len())?;
         let directories = directories.iter().map(|directory| text(*directory));
         let directories = directories.collect::<Result<_>>()?;
-        // What a document has of a file besides its texts.
+        // The size of a file in a document, without its texts.
         const DIGITS: u64 = 128;
         let files = header.file_names();
         held.hold_all::<FileFields<'_>>(files.len())?;

@@ -1,6 +1,6 @@
-//! The instructions of a line program with the rows they make, as verbose dumps show them.
+//! Prints the instructions of a line program with their rows, in the style of verbose dumps.
 //!
-//! gimli decodes and executes the instructions; where they stand is counted here, since gimli does not tell. Source: DWARF 5 §6.2.5.
+//! gimli decodes and executes the instructions. Their offsets are counted here, since gimli does not return them. Source: DWARF 5 §6.2.5.
 
 use std::io::{self, Write};
 
@@ -12,12 +12,12 @@ use super::output::Output;
 use crate::debug_info::{Bytes, LineHeader, next_instruction};
 use crate::expr::Cursor;
 
-/// What stands before rows.
+/// The indentation of rows.
 const INDENT: &str = "            ";
 
-/// Prints the program of a header, and returns true if it makes any row. The inner result is an error if it is malformed.
+/// Prints the program of a header. Returns true if it makes any row. The inner result is an error if the program is malformed.
 ///
-/// * `end`: where the program ends in its section.
+/// * `end`: the end of the program in its section.
 pub(super) fn print(
     header: &LineProgramHeader<Bytes<'_>>,
     end: usize,
@@ -45,7 +45,7 @@ pub(super) fn print(
         let code = program.get(at).copied().unwrap_or(0);
         let at = start.saturating_add(at);
         write!(output, "{at:#010x}: {code:02x} ")?;
-        // What gimli has decoded can be passed over.
+        // gimli has decoded the instruction, so it can be skipped.
         let extended = pass(&mut cursor, header).unwrap_or_default();
         let before = (row.address(), row.op_index(), line_of(&row));
         let kept = instruction;
@@ -81,7 +81,7 @@ pub(super) fn print(
     }
 }
 
-/// Passes over an instruction, and returns the length of an extended one.
+/// Skips an instruction, and returns the length of an extended one.
 fn pass(cursor: &mut Cursor<'_>, header: &LineProgramHeader<Bytes<'_>>) -> crate::Result<u64> {
     let code = cursor.u8()?;
     if code == 0 {
@@ -115,10 +115,10 @@ fn pass(cursor: &mut Cursor<'_>, header: &LineProgramHeader<Bytes<'_>>) -> crate
     Ok(0)
 }
 
-/// Prints an instruction with what it changes.
+/// Prints an instruction with its effects.
 ///
-/// * `extended`: the length of an extended one;
-/// * `advance`: by how much the address and the index in an instruction have grown.
+/// * `extended`: the length of an extended instruction;
+/// * `advance`: the change of the address and the index.
 fn describe(
     instruction: &LineInstruction<Bytes<'_>>,
     extended: u64,

@@ -1,4 +1,4 @@
-//! Line tables that gimli refuses, in a copy that it reads: as far as their headers can be read.
+//! Repairs line tables that gimli rejects, in a copy with the readable part of their headers.
 //!
 //! Source: DWARF 5 §6.2.4.
 
@@ -9,26 +9,26 @@ use crate::debug_info::skip_line_form;
 use crate::error::Result;
 use crate::expr::Cursor;
 
-/// A format with a path as text in the entry, and no entries.
+/// A format with a path as inline text, and no entries.
 const NONE: &[u8] = &[1, dw::DW_LNCT_path.0 as u8, dw::DW_FORM_string.0 as u8, 0];
 
-/// Fields of a header that a copy has other values of.
+/// The fields of a header that differ in a copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Replaced {
     pub(super) length: u64,
     pub(super) header_length: u64,
     pub(super) segment_selector_size: u8,
-    /// It is a flag, which can have any number.
+    /// A flag that can have any number.
     pub(super) default_is_stmt: u8,
     pub(super) line_range: u8,
 }
 
-/// Returns what the header at an offset of a section says of statements: a number, though it is a flag.
+/// Returns the value of `default_is_stmt` in the header at an offset of a section: a number, although it is a flag.
 pub(super) fn default_is_stmt(section: &[u8], offset: usize, offset_size: u8) -> Option<u8> {
     let size = usize::from(offset_size);
     let start = offset.checked_add(if size == 8 { 12 } else { 4 })?;
     let version = u16::from_le_bytes(*section.get(start..)?.first_chunk()?);
-    // The version, the sizes of addresses and selectors, the length of the header, and what instructions have.
+    // The version, the sizes of addresses and selectors, the length of the header, and the instruction parameters.
     let sizes = if version >= 5 { 4 } else { 2 };
     let instructions = if version >= 4 { 2 } else { 1 };
     let at = start.checked_add(sizes)?.checked_add(size)?;
@@ -38,20 +38,20 @@ pub(super) fn default_is_stmt(section: &[u8], offset: usize, offset_size: u8) ->
 /// A copy of a line table.
 pub(super) struct Repaired {
     pub(super) bytes: Vec<u8>,
-    /// What the header says.
+    /// The original values of the header.
     pub(super) said: Replaced,
-    /// Where the table ends in the section.
+    /// The end of the table in the section.
     pub(super) end: usize,
 }
 
-/// Copies the table at an offset of a section up to the end of the section, if its header says how long it is.
+/// Copies the table at an offset of a section, up to its length or the end of the section. Returns `None` if its length or version is unsupported.
 ///
-/// The caller pays for the copy, which has at most [`MORE`] bytes more than the table.
+/// The caller charges for the copy, which has at most [`MORE`] bytes more than the table.
 pub(super) fn repaired(section: &[u8], offset: usize) -> Option<Repaired> {
     repair(section, offset).ok().flatten()
 }
 
-/// How many bytes a copy can have more than its table.
+/// The maximum number of bytes that a copy adds to its table.
 pub(super) const MORE: usize = 16;
 
 fn repair(section: &[u8], offset: usize) -> Result<Option<Repaired>> {
@@ -83,7 +83,7 @@ fn repair(section: &[u8], offset: usize) -> Result<Option<Repaired>> {
     let split = usize::try_from(header_length).unwrap_or(usize::MAX);
     let (header, program) = rest.split_at(split.min(rest.len()));
     let (tables, line_range) = prologue(header, version, offset_size)?;
-    // Without a range no instruction says which line is meant.
+    // Without a line range, no special opcode has a defined line.
     let program = if line_range == 0 { &[] } else { program };
     push(&mut head, tables.len() as u64, offset_size);
     let mut bytes = Vec::new();
@@ -117,7 +117,7 @@ fn push(bytes: &mut Vec<u8>, number: u64, size: u8) {
     bytes.extend(number.iter().take(usize::from(size)));
 }
 
-/// Returns the rest of a header with what can be read of its directories and files, and the line range that it says.
+/// Returns the rest of a header with the readable part of its directories and files, and its line range.
 fn prologue(header: &[u8], version: u16, offset_size: u8) -> Result<(Vec<u8>, u8)> {
     let mut cursor = Cursor::new(header);
     cursor.bytes(if version >= 4 { 4 } else { 3 })?;
@@ -160,15 +160,15 @@ fn prologue(header: &[u8], version: u16, offset_size: u8) -> Result<(Vec<u8>, u8
 /// A list of version 5.
 struct Forms<'a> {
     formats: &'a [u8],
-    /// How many entries can be read.
+    /// The number of readable entries.
     count: u64,
     entries: &'a [u8],
-    /// True if that is all of them.
+    /// True if these are all entries.
     is_whole: bool,
 }
 
 impl<'a> Forms<'a> {
-    /// Reads a list as far as it goes; None if not even its formats can be read.
+    /// Reads a list as far as possible. Returns `None` if not even its formats can be read.
     fn read(cursor: &mut Cursor<'a>, offset_size: u8) -> Option<Forms<'a>> {
         let all = cursor.rest();
         let start = cursor.position();
@@ -186,7 +186,7 @@ impl<'a> Forms<'a> {
             forms.all(|form| skip_line_form(cursor, *form, offset_size).is_ok())
         };
         while !forms.is_empty() && count < stated && read(cursor) {
-            // Forms without bytes would go on without end.
+            // Forms without bytes would never end.
             if cursor.position() == end {
                 break;
             }
@@ -194,7 +194,7 @@ impl<'a> Forms<'a> {
             count = count.saturating_add(1);
         }
         let entries = all.get(first.checked_sub(start)?..end.checked_sub(start)?)?;
-        // gimli wants a path.
+        // gimli requires a path.
         let no_formats = NONE.get(..3).filter(|_| forms.is_empty());
         Some(Forms {
             formats: no_formats.unwrap_or(formats),
@@ -213,7 +213,7 @@ fn uleb(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// Copies the entries of a list from before version 5, each a text and so many numbers; returns true if its end is there.
+/// Copies the entries of a list from before version 5, each a text and the given number of numbers. Returns true if the list is terminated.
 fn texts(cursor: &mut Cursor<'_>, numbers: u8, copy: &mut Vec<u8>) -> bool {
     loop {
         let (all, start) = (cursor.rest(), cursor.position());

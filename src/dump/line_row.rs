@@ -1,4 +1,4 @@
-//! Rows of line tables as text.
+//! Formats rows of line tables as text.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use super::digits::push_right;
 use super::output::Output;
 use crate::display::push_hex;
 
-/// The names and shapes of the columns of rows.
+/// The names and shapes of the columns.
 pub(super) const COLUMNS: &str =
     "Address            Line   Column File   ISA Discriminator OpIndex Flags
 ------------------ ------ ------ ------ --- ------------- ------- -------------";
@@ -36,7 +36,7 @@ pub(super) fn flags(row: &LineRow) -> impl Iterator<Item = &'static str> {
     .filter_map(|(set, name)| set.then_some(name))
 }
 
-/// Prints a row; `text` is used for all rows, and may have been for others.
+/// Prints a row. `text` is a buffer that is reused for all rows.
 pub(super) fn print_row(
     row: &LineRow,
     text: &mut String,

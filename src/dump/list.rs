@@ -1,6 +1,6 @@
-//! Entries of location lists in words, as they are encoded: without what only a unit knows.
+//! Formats entries of location lists in their encoded form, without data from a unit.
 //!
-//! For sections that no unit refers to, and lists of `.dwo` files whose code object is not there.
+//! This is for sections that no unit refers to, and lists of `.dwo` files whose code object is missing.
 
 use core::ops::Range;
 
@@ -16,18 +16,18 @@ use crate::meter::Meter;
 #[derive(Clone, Debug)]
 pub(super) struct ListEntry<'a> {
     pub(super) raw: RawLocation<'a>,
-    /// The addresses, where they can be told without a unit.
+    /// The addresses, if they are known without a unit.
     pub(super) range: Option<Range<u64>>,
 }
 
 impl<'a> ListEntry<'a> {
-    /// `DW_LLE_…`; empty for lists from before DWARF 5, whose entries have no kinds.
+    /// `DW_LLE_…`, or empty for lists from before DWARF 5, whose entries have no kinds.
     pub(super) fn kind(&self) -> &'static str {
         let kind = self.raw.kind.and_then(|kind| kind.static_string());
         kind.unwrap_or_default()
     }
 
-    /// Returns the numbers of the entry as they are encoded; addresses have so many bytes.
+    /// Returns the encoded numbers of the entry, for addresses of the given size in bytes.
     pub(super) fn operands(&self, size: u8) -> impl Iterator<Item = u64> {
         operands(&self.raw, size)
     }
@@ -36,22 +36,22 @@ impl<'a> ListEntry<'a> {
         self.raw.expression.map(|(_, bytes)| bytes)
     }
 
-    /// Returns true if it only sets the base address, and says it in full.
+    /// Returns true if it only sets the base address, and contains that address.
     pub(super) fn is_base(&self) -> bool {
         matches!(self.raw.bounds, Bounds::Base(_))
     }
 
-    /// Returns true if it only says which rows of the line table the ends of the next entry mean.
+    /// Returns true if it only selects line table rows for the ends of the next entry.
     pub(super) fn is_view_pair(&self) -> bool {
         matches!(self.raw.bounds, Bounds::ViewPair(..))
     }
 
-    /// Returns the entry up to its expression. `size` is that of an address, in bytes.
+    /// Returns the entry without its expression. `size` is the size of an address, in bytes.
     pub(super) fn text(&self, size: u8) -> String {
         self.meant(size).unwrap_or_else(|| self.encoded(size))
     }
 
-    /// Which addresses it means. `None` where only a unit can tell.
+    /// Returns the addresses of the entry, or `None` if only a unit can resolve them.
     pub(super) fn meant(&self, size: u8) -> Option<String> {
         match &self.range {
             Some(range) => Some(range_text(range, size)),
@@ -60,7 +60,7 @@ impl<'a> ListEntry<'a> {
         }
     }
 
-    /// Returns the entry as it is encoded, up to its expression.
+    /// Returns the entry in its encoded form, without its expression.
     pub(super) fn encoded(&self, size: u8) -> String {
         let operands: Vec<String> = self.operands(size).map(|n| address(n, size)).collect();
         let operands = operands.join(", ");
@@ -73,7 +73,7 @@ impl<'a> ListEntry<'a> {
 
 fn operands(entry: &RawLocation<'_>, size: u8) -> impl Iterator<Item = u64> {
     let (first, second) = match entry.bounds {
-        // In a pair the highest address says what the other one is.
+        // In a pair, the highest address marks the other one as a base.
         Bounds::Base(base) if entry.kind.is_none() => (Some(highest(size)), Some(base)),
         Bounds::Base(first) | Bounds::BaseIndex(first) => (Some(first), None),
         Bounds::Offsets(first, second)
@@ -87,7 +87,7 @@ fn operands(entry: &RawLocation<'_>, size: u8) -> impl Iterator<Item = u64> {
     first.into_iter().chain(second)
 }
 
-/// Returns an address as wide as addresses are.
+/// Formats an address with the width of addresses.
 pub(super) fn address(value: u64, size: u8) -> String {
     let digits = usize::from(size).saturating_mul(2);
     let mut text = String::with_capacity(digits.saturating_add(2));
@@ -95,7 +95,7 @@ pub(super) fn address(value: u64, size: u8) -> String {
     text
 }
 
-/// Returns an expression in words.
+/// Formats an expression.
 pub(super) fn operations_text(printer: &Printer<'_>, bytes: &[u8]) -> String {
     match bytes {
         [] => "<empty>".to_owned(),
@@ -112,14 +112,14 @@ pub(super) fn range_text(range: &Range<u64>, size: u8) -> String {
     )
 }
 
-/// A list that is being read.
+/// A list being read.
 pub(super) struct List<'a> {
     raw: RawLocations<'a>,
     base: Base,
 }
 
 impl<'a> List<'a> {
-    /// The list at `start` of a section, or of its beginning up to where the list must end.
+    /// Starts reading the list at `start` of a section, or of the section's beginning up to the limit of the list.
     pub(super) fn new(
         section: &'static str,
         bytes: &'a [u8],
@@ -133,20 +133,20 @@ impl<'a> List<'a> {
         })
     }
 
-    /// Where the next byte to read is.
+    /// Returns the offset of the next byte to read.
     pub(super) fn offset(&self) -> u64 {
         self.raw.offset()
     }
 
-    /// [`next`](List::next), paid for: lists that entries refer to may be read again and again.
+    /// Returns [`next`](List::next), and charges for it: many entries may refer to the same list.
     pub(super) fn next_within(&mut self, meter: &Meter) -> Result<Option<ListEntry<'a>>> {
         meter.work(1)?;
         self.next()
     }
 
-    /// Returns the next entry but the one that ends the list; after an error there is nothing more.
+    /// Returns the next entry, or `None` at the end of the list and after an error.
     pub(super) fn next(&mut self) -> Result<Option<ListEntry<'a>>> {
-        /// Which table of addresses an index is for is said by a unit.
+        /// Fails, since only a unit selects the table of addresses for an index.
         fn unknown(index: u64) -> Result<u64> {
             Err(Error::malformed("address index", index.to_string()))
         }

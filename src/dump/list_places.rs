@@ -1,4 +1,4 @@
-//! Which sections the entries of range lists and location lists point into, as verbose dumps of relocatable objects show it.
+//! Finds the sections of the entries of range lists and location lists, for verbose dumps of relocatable objects.
 
 use gimli::constants as dw;
 
@@ -10,11 +10,11 @@ use super::unit_facts::UnitFacts;
 use crate::debug_info::raw_list::{Bounds, LocationFormat, RawLocations};
 use crate::expr::Cursor;
 
-/// The sections of entries, one after the other. `None` for unknown ones.
+/// The sections of entries, one after the other, with `None` for unknown ones.
 type Sections = Vec<Option<usize>>;
 
 impl Attributes<'_, '_> {
-    /// The sections of the ranges of a list.
+    /// Returns the sections of the ranges of a list.
     pub(super) fn sections_of_ranges(&self, unit: UnitFacts, offset: u64) -> Sections {
         let Some(placed) = &self.placed else {
             return Vec::new();
@@ -54,7 +54,7 @@ impl Attributes<'_, '_> {
         sections
     }
 
-    /// The sections of the entries of a location list that have a range.
+    /// Returns the sections of the entries of a location list that have a range.
     pub(super) fn sections_of_locations(&self, unit: UnitFacts, offset: u64) -> Sections {
         let mut sections = Vec::new();
         let Some(placed) = &self.placed else {
@@ -70,7 +70,7 @@ impl Attributes<'_, '_> {
         let Ok(mut list) = list else { return sections };
         let mut base = unit.base_section;
         loop {
-            // In a pair that selects a base the base is the second number.
+            // In a pair that selects a base, the second number is the base.
             let at = match format {
                 LocationFormat::Pairs => list.offset(),
                 LocationFormat::GnuSplit | LocationFormat::Kinds => list.offset().saturating_add(1),
@@ -106,7 +106,7 @@ impl Attributes<'_, '_> {
         placed.section(self.sources, (false, ".debug_addr"), field)
     }
 
-    /// Returns the section that the first address of a unit points into, which addresses in its lists count from.
+    /// Returns the section of the first address of a unit, which is the base of its lists.
     pub(super) fn base_section(&self, unit: &Header<'_>) -> Option<usize> {
         let placed = self.placed.as_ref()?;
         let root = self.info.root(unit.facts.id).ok()?;
@@ -125,7 +125,7 @@ impl Attributes<'_, '_> {
         None
     }
 
-    /// What stands after the entries of a list.
+    /// Returns the notes after the entries of a list.
     pub(super) fn notes(&self, sections: Sections) -> impl Iterator<Item = String> {
         let text = |section| Placed::text(self.sources, section);
         sections

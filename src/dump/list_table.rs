@@ -1,4 +1,4 @@
-//! The tables that the sections of lists consist of: a header, offsets of lists, and the lists.
+//! Reads the tables of the sections of lists: a header, offsets of lists, and the lists.
 //!
 //! Sources: DWARF 5 §7.28, §7.29.
 
@@ -11,9 +11,9 @@ use crate::debug_info::UnitLength;
 use crate::error::{Error, Result};
 use crate::expr::Cursor;
 
-/// What the header of a table says.
+/// The header of a table.
 pub(super) struct ListTable<'a> {
-    /// Where it starts.
+    /// The start of the table.
     pub(super) offset: u64,
     length: u64,
     pub(super) offset_size: u8,
@@ -23,7 +23,7 @@ pub(super) struct ListTable<'a> {
     offsets: u32,
     /// The section up to the end of the table.
     pub(super) whole: &'a [u8],
-    /// Where the offsets start.
+    /// The start of the offsets.
     start: u64,
     pub(super) end: u64,
 }
@@ -31,11 +31,11 @@ pub(super) struct ListTable<'a> {
 impl<'a> ListTable<'a> {
     /// Reads the header at an offset of a section.
     ///
-    /// * `of_6`: the offsets of tables of version 6, though their bytes say 5;
-    /// * `what`: what it is called in errors.
+    /// * `of_6`: the offsets of tables of version 6, whose bytes have been changed to 5;
+    /// * `what`: its name in errors.
     ///
     /// # Errors
-    /// If the header is not in the section, or of another version.
+    /// If the header is not in the section, or has another version.
     pub(super) fn read(
         bytes: &'a [u8],
         offset: u64,
@@ -82,7 +82,7 @@ impl<'a> ListTable<'a> {
         })
     }
 
-    /// Where the first list starts.
+    /// Returns the start of the first list.
     pub(super) fn lists(&self) -> u64 {
         let size = u64::from(self.offset_size);
         let after = size.saturating_mul(self.offsets.into());
@@ -91,8 +91,8 @@ impl<'a> ListTable<'a> {
 
     /// Prints the header and the offsets.
     ///
-    /// * `what`: what the header is called;
-    /// * `verbose`: where they lead is printed too.
+    /// * `what`: the name of the header;
+    /// * `verbose`: true to print the targets of the offsets too.
     pub(super) fn text(
         &self,
         what: &str,

@@ -1,4 +1,4 @@
-//! The sections of location lists, table by table and list by list: `.debug_loclists` and `.debug_loc`.
+//! Prints the sections of location lists, table by table and list by list: `.debug_loclists` and `.debug_loc`.
 //!
 //! Sources: DWARF 5 §7.29; DWARF 4 §2.6.2.
 
@@ -36,12 +36,12 @@ struct ListFields {
     offset: Hex,
 }
 
-/// Where lists go, and how their expressions are printed.
+/// The destination and style for lists.
 struct Lists<'s, 'o, 'c, 'a> {
     output: &'s mut Output<'o>,
     style: Style,
     section: &'static str,
-    /// Which sections addresses point into, where that is shown.
+    /// The sections of addresses, if they are shown.
     placed: Option<Placed>,
     context: Context<'c, 'a>,
     split: bool,
@@ -52,11 +52,11 @@ struct Lists<'s, 'o, 'c, 'a> {
 /// The text of an entry's place in memory.
 struct Bounds<'l, 'a> {
     entry: &'l ListEntry<'a>,
-    /// What stands after the addresses as they are encoded, and after those that are meant.
+    /// The notes after the encoded addresses, and after the resolved ones.
     notes: [String; 2],
 }
 
-/// Prints `.debug_loc` and its `.dwo` form. In text that comes after the lists of DWARF 5.
+/// Prints `.debug_loc` and its `.dwo` form. In text they follow the lists of DWARF 5.
 pub(super) fn dump_old(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<(), Failure> {
     let is_later = !output.json() && context.parts.contains(&Part::Loclists);
     let splits: &[bool] = if is_later { &[false] } else { &[false, true] };
@@ -78,7 +78,7 @@ fn old(context: Context<'_, '_>, splits: &[bool], output: &mut Output<'_>) -> Re
         let format = LocationFormat::of(4, split);
         let encoding = Encoding {
             address_size: match format {
-                // There are indices alone, which llvm-dwarfdump prints in so many bytes.
+                // Only indices are known, which llvm-dwarfdump prints with this width.
                 LocationFormat::GnuSplit => 4,
                 LocationFormat::Pairs | LocationFormat::Kinds => {
                     sources.unit_facts(style.dialect)?.address_size
@@ -92,7 +92,7 @@ fn old(context: Context<'_, '_>, splits: &[bool], output: &mut Output<'_>) -> Re
         match context.offset {
             Some(offset) => {
                 lists.at(bytes, offset, encoding, format)?;
-                // llvm-dwarfdump ends such a list without an end of its line.
+                // llvm-dwarfdump omits the line end after such a list.
                 if !output.json() && !output.is_quiet() {
                     writeln!(output)?;
                 }
@@ -121,7 +121,7 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
 }
 
 impl<'s, 'o, 'c, 'a> Lists<'s, 'o, 'c, 'a> {
-    /// * `section`: whether it is one of split units, and its name.
+    /// * `section`: `true` for split units, and the name of the section.
     fn new(
         context: Context<'c, 'a>,
         output: &'s mut Output<'o>,
@@ -139,7 +139,7 @@ impl<'s, 'o, 'c, 'a> Lists<'s, 'o, 'c, 'a> {
         }
     }
 
-    /// Returns the tables of `.debug_loclists`, until one whose length cannot be relied upon.
+    /// Prints the tables of `.debug_loclists`, up to the first one with an unreliable length.
     fn tables(&mut self, bytes: &[u8], of_6: &[u64]) -> io::Result<()> {
         let mut next = 0;
         while next < bytes.len() as u64 {
@@ -171,7 +171,7 @@ impl<'s, 'o, 'c, 'a> Lists<'s, 'o, 'c, 'a> {
         Ok(())
     }
 
-    /// The list at an offset.
+    /// Prints the list at an offset.
     fn at(
         &mut self,
         bytes: &[u8],
@@ -185,7 +185,7 @@ impl<'s, 'o, 'c, 'a> Lists<'s, 'o, 'c, 'a> {
         }
     }
 
-    /// The lists from `start` to `end`.
+    /// Prints the lists from `start` to `end`.
     fn run(
         &mut self,
         bytes: &[u8],
@@ -214,7 +214,7 @@ impl<'s, 'o, 'c, 'a> Lists<'s, 'o, 'c, 'a> {
         Ok(())
     }
 
-    /// One list; whether it was read to its end.
+    /// Prints one list. Returns true if it was read to its end.
     fn list(&mut self, offset: u64, list: &mut List<'_>, encoding: Encoding) -> io::Result<bool> {
         let json = self.output.json();
         if json {

@@ -1,4 +1,4 @@
-//! What the debugging information has for an address of code: its unit, function, innermost block and line.
+//! Looks up a code address: its unit, function, innermost block and line.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::expr::Dialect;
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
-/// Returns the first entry of the unit with code at an address, its function and the innermost block there; empty if no unit has such code.
+/// Returns the first entry of the unit with code at an address, its function and the innermost block there, or nothing if no unit has such code.
 ///
 /// # Errors
 /// If the units cannot be read, or a limit is reached.
@@ -40,7 +40,7 @@ fn innermost(info: &DebugInfo<'_>, root: DieId, pc: u64, meter: &Meter) -> Resul
         if die.is_null() {
             continue;
         }
-        // Of functions that were inlined into each other it is the innermost one.
+        // For inlined calls, it is the innermost one.
         let kept = match die.tag() {
             dw::DW_TAG_subprogram | dw::DW_TAG_inlined_subroutine => 1,
             dw::DW_TAG_lexical_block if found.len() > 1 => 2,
@@ -69,7 +69,7 @@ fn contains<'a>(info: &DebugInfo<'a>, die: &Die<'a>, pc: u64, meter: &Meter) -> 
     ranges.is_ok_and(|ranges| ranges.iter().any(|range| range.contains(&pc)))
 }
 
-/// Returns a number that an entry or one that it completes has.
+/// Returns the number in an attribute of an entry or of one that it completes.
 fn declared<'a>(info: &DebugInfo<'a>, mut die: Die<'a>, name: DwAt) -> Option<u64> {
     const HOPS: usize = 8;
     for _ in 0..HOPS {
@@ -86,7 +86,7 @@ fn declared<'a>(info: &DebugInfo<'a>, mut die: Die<'a>, name: DwAt) -> Option<u6
 
 /// Prints the line of an address.
 ///
-/// * `function`: the function there.
+/// * `function`: the function at the address.
 pub(super) fn write_line(
     attributes: &Attributes<'_, '_>,
     pc: u64,
@@ -96,9 +96,9 @@ pub(super) fn write_line(
 ) -> io::Result<()> {
     let info = attributes.info;
     let unit = root.unit;
-    // A table that cannot be read is a problem where it is printed.
+    // An unreadable table is reported when it is printed.
     let table = info.line_table(unit).ok().flatten();
-    // llvm-dwarfdump finds no line in an object that is not linked.
+    // llvm-dwarfdump finds no line in an unlinked object.
     let table = table.filter(|_| !attributes.sources.is_apart());
     let row = table.as_ref().and_then(|table| table.find(pc));
     let function = function.or_else(|| in_partner(attributes, pc, root));

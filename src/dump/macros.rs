@@ -1,4 +1,4 @@
-//! The sections of macros, list by list: `.debug_macro` and `.debug_macinfo`.
+//! Prints the sections of macros, list by list: `.debug_macro` and `.debug_macinfo`.
 //!
 //! Sources: DWARF 5 §6.3, §7.23; DWARF 4 §7.22; for version 4 of `.debug_macro` GNU's extension.
 
@@ -21,7 +21,7 @@ use crate::meter::Meter;
 use crate::report::Hex;
 use crate::untrusted::Untrusted;
 
-/// What follows the code of an entry.
+/// The operands of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operands {
     /// A line and a macro in the section itself.
@@ -45,7 +45,7 @@ enum Operands {
 /// A kind of entry.
 struct Row {
     code: u8,
-    /// Its names in `.debug_macinfo`, and in `.debug_macro` of version 4 and of version 5; empty where it is not known.
+    /// Its names in `.debug_macinfo`, and in `.debug_macro` of version 4 and of version 5, or empty if it is unknown there.
     names: [&'static str; 3],
     operands: Operands,
 }
@@ -100,7 +100,7 @@ struct EntryFields {
     constant: Option<u64>,
 }
 
-/// The header of a list of `.debug_macro`; of `.debug_macinfo` without a version.
+/// The header of a list of `.debug_macro`, or the properties of `.debug_macinfo`, which has no version.
 #[derive(Clone, Copy)]
 struct Header {
     version: Option<u16>,
@@ -109,7 +109,7 @@ struct Header {
     line_offset: Option<u64>,
 }
 
-/// A section of macros, and what its entries refer to.
+/// A section of macros, with the sections to which its entries refer.
 struct Section<'s, 'a> {
     name: &'static str,
     /// True if its lists have headers.
@@ -133,7 +133,7 @@ pub(super) fn dump(
         (true, ".debug_macinfo", ".debug_macinfo.dwo"),
     ] {
         let bytes = context.sources.section(split, base)?;
-        // llvm-dwarfdump has titles for all four.
+        // llvm-dwarfdump prints titles for all four.
         if split && bytes.is_empty() && context.explicit && !output.json() {
             writeln!(output, "\n{name} contents:")?;
         }
@@ -160,7 +160,7 @@ pub(super) fn dump(
     Ok(())
 }
 
-/// The units by the offsets of their lists of macros.
+/// Returns the units by the offsets of their lists of macros.
 fn units(info: &DebugInfo<'_>, split: bool, output: &Output<'_>) -> Result<BTreeMap<u64, UnitId>> {
     let mut units = BTreeMap::new();
     for id in info.unit_ids() {
@@ -196,7 +196,7 @@ impl Section<'_, '_> {
             self.begin(offset, header, output)?;
             let ended = loop {
                 let at = cursor.position() as u64;
-                // llvm-dwarfdump takes the code for a LEB128 number, so that there is no vendor's.
+                // llvm-dwarfdump reads the code as a LEB128 number, and thus finds no vendor code.
                 if output.is_quiet() && !self.has_headers && cursor.rest().first() >= Some(&0x80) {
                     let error = Error::malformed("macro list", "an entry of a vendor");
                     break Err(error.within(self.name, at));
@@ -242,10 +242,10 @@ impl Section<'_, '_> {
         Ok(())
     }
 
-    /// Reads all lists up to what is malformed: llvm-dwarfdump prints none of them where a string that is named by its index is not found.
+    /// Reads all lists up to a malformed part: llvm-dwarfdump prints none of them if a string with an index is missing.
     ///
     /// # Errors
-    /// If there is such a string, or a limit is reached.
+    /// If a string is missing, or a limit is reached.
     fn strings_of_indices(&self, bytes: &[u8], meter: &Meter) -> Result<()> {
         let mut cursor = Cursor::new(bytes);
         while !cursor.is_empty() {
@@ -258,7 +258,7 @@ impl Section<'_, '_> {
                 let at = cursor.position() as u64;
                 let is_index = matches!(cursor.rest().first(), Some(0x0b | 0x0c));
                 match self.entry(&mut cursor, header, list) {
-                    // A text that many entries name is read each time.
+                    // A text that many entries refer to is read each time.
                     Ok(Some((entry, _))) => {
                         let text = entry.text.as_deref().unwrap_or_default();
                         meter.work(text.len() as u64 / 16)?;
@@ -336,9 +336,9 @@ impl Section<'_, '_> {
         Ok(())
     }
 
-    /// Returns the next entry; nothing at the end of the list.
+    /// Returns the next entry, or `None` at the end of the list.
     ///
-    /// * `list`: where the list starts.
+    /// * `list`: the start of the list.
     fn entry(
         &self,
         cursor: &mut Cursor<'_>,
@@ -406,7 +406,7 @@ impl Section<'_, '_> {
         Ok(Some((entry, operands)))
     }
 
-    /// Returns a text by its index in the table of the unit that has the list.
+    /// Returns a text by its index in the table of the list's unit.
     fn indexed(&self, list: u64, index: u64) -> Result<String> {
         let unit = self.units.get(&list).copied();
         let unit = unit
@@ -451,7 +451,7 @@ impl EntryFields {
     }
 }
 
-/// Returns the text that bytes start with, up to a zero.
+/// Returns the text at the start of the bytes, up to a zero.
 fn string(bytes: &[u8]) -> Result<&[u8]> {
     let end = bytes.iter().position(|byte| *byte == 0);
     let end = end.ok_or_else(|| Error::malformed("macro list", "a text has no end"))?;

@@ -1,7 +1,6 @@
-//! What the debugging information of a file says, as llvm-dwarfdump prints it: text or a document `hetdwarf-dump/1`.
+//! Prints the debugging information of a file in the style of llvm-dwarfdump: text or a document `hetdwarf-dump/1`.
 //!
-//! What is malformed is an error in its place, and the rest goes on. Each part of a dump has its own module.
-//! Nothing is kept of what was printed.
+//! Malformed data become an error at their place, and the rest is printed. Each part of a dump has its own module. Nothing is kept after printing.
 //!
 //! ```
 //! use hetdwarf::dump::{Dump, Part};
@@ -81,14 +80,14 @@ use context::Context;
 use output::Output;
 use sources::{Sources, said_version};
 
-/// The names of registers and address spaces.
+/// The style of register and address space names.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
-    /// All have theirs.
+    /// All registers and address spaces have names.
     #[default]
     Names,
-    /// Those that llvm-dwarfdump 22 prints have theirs.
+    /// Only the names that llvm-dwarfdump 22 prints are used.
     Llvm,
 }
 
@@ -96,32 +95,32 @@ pub enum Naming {
 #[non_exhaustive]
 #[derive(Clone, Copy)]
 pub enum Selection<'m> {
-    /// All.
+    /// All entries.
     All,
-    /// Those of whose name or linkage name this function returns true.
+    /// The entries for whose name or linkage name this function returns true.
     Named(&'m dyn Fn(&str) -> bool),
-    /// The one at this offset of its section, in bytes.
+    /// The entry at this offset of its section, in bytes.
     At(u64),
-    /// These, sorted, without titles.
+    /// These entries, sorted, without titles.
     Listed(&'m [DieId]),
-    /// These, which are in one another, with their unit and the line of the address they were looked up for.
+    /// These entries, each the parent of the next, with their unit and the line of the looked-up address.
     Address(u64, &'m [DieId]),
 }
 
 /// The amount of detail for entries and for the surroundings of selected ones.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// Prints how everything is encoded: forms, offsets, numbers of abbreviations.
+    /// True to print encodings: forms, offsets, numbers of abbreviations.
     pub verbose: bool,
-    /// Prints the forms of attributes.
+    /// True to print the forms of attributes.
     pub show_form: bool,
-    /// The levels below an entry that are printed.
+    /// The number of levels printed below an entry.
     pub child_depth: u32,
-    /// The levels above a selected entry that are printed.
+    /// The number of levels printed above a selected entry.
     pub parent_depth: u32,
-    /// The tags of the entries that are printed below others; all if there are none.
+    /// The tags of the entries printed below others, or none for all tags.
     pub child_tags: Vec<String>,
-    /// Prints a line for each type unit in place of its entries.
+    /// True to print a line for each type unit in place of its entries.
     pub summarize_types: bool,
 }
 
@@ -150,13 +149,13 @@ impl core::fmt::Debug for Selection<'_> {
     }
 }
 
-/// The parts of a code object to print.
+/// A dump of parts of a code object.
 #[derive(Clone, Debug)]
 pub struct Dump<'d> {
     name: &'d str,
     sources: Sources<'d>,
     parts: &'d [Part],
-    /// True if the parts were asked for by name.
+    /// True if the parts were requested by name.
     explicit: bool,
     offsets: &'d [(Part, u64)],
     selection: Selection<'d>,
@@ -166,7 +165,7 @@ pub struct Dump<'d> {
 }
 
 impl<'d> Dump<'d> {
-    /// Returns all of an object, and of the `.dwo` file or package with its split units if there is one, as text. It begins with the `name`.
+    /// Prints all parts as text, for an object and the `.dwo` file or package with its split units, if any. The text begins with the `name`.
     #[must_use]
     pub fn new(
         name: &'d str,
@@ -202,10 +201,10 @@ impl<'d> Dump<'d> {
         }
     }
 
-    /// Only these parts, in the order of [`Part::ALL`], with titles for those that are empty.
+    /// Prints only these parts, in the order of [`Part::ALL`], with titles for empty ones.
     #[must_use]
     pub fn parts(self, parts: &'d [Part]) -> Dump<'d> {
-        // As llvm-dwarfdump has it, nobody expects all sections in a file with split units alone.
+        // As in llvm-dwarfdump, a file with only split units need not have all sections.
         let is_split = [".dwo", ".dwp"].iter().any(|end| self.name.ends_with(end));
         Dump {
             parts,
@@ -220,20 +219,20 @@ impl<'d> Dump<'d> {
         Dump { offsets, ..self }
     }
 
-    /// Returns how much of entries.
+    /// Sets the amount of detail for entries.
     #[must_use]
     pub fn view(mut self, view: View) -> Dump<'d> {
         self.style.verbose = view.verbose;
         Dump { view, ..self }
     }
 
-    /// Only these entries.
+    /// Prints only these entries.
     #[must_use]
     pub fn selection(self, selection: Selection<'d>) -> Dump<'d> {
         Dump { selection, ..self }
     }
 
-    /// With these names.
+    /// Sets the style of names.
     #[must_use]
     pub fn naming(mut self, naming: Naming) -> Dump<'d> {
         self.style.naming = naming;
@@ -241,14 +240,14 @@ impl<'d> Dump<'d> {
         self
     }
 
-    /// The encoding of the heterogeneous operations.
+    /// Sets the encoding of the heterogeneous operations.
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> Dump<'d> {
         self.style.dialect = dialect;
         self
     }
 
-    /// As a JSON document.
+    /// Prints a JSON document.
     #[must_use]
     pub fn json(self, json: bool) -> Dump<'d> {
         Dump { json, ..self }
@@ -262,7 +261,7 @@ impl<'d> Dump<'d> {
         unit::has_entry(&self.sources, self.style.dialect, offset)
     }
 
-    /// Returns the entries that the indices of names (`.debug_names`) have for one of these names, for [`Selection::Listed`].
+    /// Returns the entries for these names in the indices (`.debug_names`), for [`Selection::Listed`].
     ///
     /// # Errors
     /// If the units or an index cannot be read, or a limit is reached.
@@ -270,12 +269,12 @@ impl<'d> Dump<'d> {
         find::find(&self.sources, self.style.dialect, names)
     }
 
-    /// Returns the `.dwo` file that the skeletons of a file name, if all name the same: the directory of the compilation, and the name.
+    /// Returns the `.dwo` file to which the skeletons of a file refer, if all refer to the same: the compilation directory, and the name.
     ///
     /// # Errors
     /// If the units cannot be read.
     pub fn split_file(&self) -> crate::Result<Option<(String, String)>> {
-        /// The longest name that is taken for one.
+        /// The maximum length of a name.
         const LONGEST: usize = 4096;
         let info = self.sources.info(self.style.dialect)?;
         let mut found: Option<(String, String)> = None;
@@ -297,7 +296,7 @@ impl<'d> Dump<'d> {
         Ok(found)
     }
 
-    /// Returns the unit with code at an address, its function and the innermost block there, for [`Selection::Address`]; empty if no unit has
+    /// Returns the unit with code at an address, its function and the innermost block there, for [`Selection::Address`], or nothing if no unit has
     /// such code.
     ///
     /// # Errors
@@ -306,37 +305,36 @@ impl<'d> Dump<'d> {
         lookup::lookup(&self.sources, self.style.dialect, pc)
     }
 
-    /// Writes the metrics of `llvm-dwarfdump --statistics` as a document of JSON: how many functions and variables there are, and how much
-    /// of the code of their scopes the locations of variables cover.
+    /// Writes the metrics of `llvm-dwarfdump --statistics` as a JSON document: the numbers of functions and variables, and the part of their scopes
+    /// that the locations of variables cover.
     ///
     /// # Errors
-    /// If they cannot be written; the inner result is an error if the units cannot be read, or a limit is reached.
+    /// If writing fails. The inner result is an error if the units cannot be read, or a limit is reached.
     pub fn write_statistics(&self, out: &mut dyn Write) -> io::Result<crate::Result<()>> {
         let format = self.style.machine.file_format();
         statistics::write(&self.sources, self.style.dialect, (self.name, format), out)
     }
 
-    /// Writes the paths of the source files that the line tables of all units name, sorted, one on each line.
+    /// Writes the paths of the source files in the line tables of all units, sorted, one on each line.
     ///
     /// # Errors
-    /// If they cannot be written; the inner result is an error if the units or a line table cannot be read.
+    /// If writing fails. The inner result is an error if the units or a line table cannot be read.
     pub fn write_source_files(&self, out: &mut dyn Write) -> io::Result<crate::Result<()>> {
         let (files, read) = source_list::list(&self.sources, self.style.dialect);
-        // llvm-dwarfdump prints none if one table cannot be read.
+        // llvm-dwarfdump prints none if one table is unreadable.
         if read.is_ok() || self.style.naming == Naming::Names {
             source_list::write(&files, out)?;
         }
         Ok(read)
     }
 
-    /// Writes the dump. What is malformed stands in its place; what it was is the result. It ends where
-    /// [`Limits::work`](crate::limits::Limits::work) is reached, which is a part of that result; a document then says `"complete": false`.
+    /// Writes the dump, with malformed data reported at their place, and returns these problems. The dump ends where
+    /// [`Limits::work`](crate::limits::Limits::work) is reached, which is one of the problems. A document then has `"complete": false`.
     ///
-    /// A closed pipe ends the dump. If something malformed came before, that is still the result: what a file is does not
-    /// hang on who reads the answer.
+    /// A closed pipe ends the dump. Malformed data before that are still the result, which must not depend on the reader.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If writing fails.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<Option<Malformed>> {
         let meter = self.sources.question();
         let is_quiet = self.style.naming == Naming::Llvm;
@@ -370,7 +368,7 @@ impl<'d> Dump<'d> {
         output.flush()
     }
 
-    /// What is wrong with one part, a section that cannot be decompressed for example, is no reason to leave out the others.
+    /// A problem with one part, such as a section that cannot be decompressed, does not affect the others.
     fn part(&self, part: Part, output: &mut Output<'_>) -> io::Result<()> {
         output.warns(part.warns());
         let context = Context {
@@ -444,7 +442,7 @@ fn has_other_sections(object: &CodeObject<'_>) -> bool {
     })
 }
 
-/// Returns true if a file has split units and no skeletons: it is a `.dwo` file or a package.
+/// Returns true if a file has split units and no skeletons: a `.dwo` file or a package.
 fn is_split_alone(object: &CodeObject<'_>) -> bool {
     let mut names = object.sections().iter().map(|section| &*section.name);
     has_split_sections(object)
@@ -460,9 +458,9 @@ fn is_split_alone(object: &CodeObject<'_>) -> bool {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// The first problem, and how many more there were.
+    /// The first problem, and the number of further ones.
     pub message: String,
-    /// True if llvm-dwarfdump would print warnings and be done: only where names are [`Naming::Llvm`].
+    /// True if llvm-dwarfdump would only print warnings. Never true unless names are [`Naming::Llvm`].
     pub is_warning: bool,
 }
 
@@ -475,7 +473,7 @@ impl From<&Error> for Malformed {
     }
 }
 
-/// Why a part was not printed to its end.
+/// The reason why a part was not printed to its end.
 #[derive(Debug)]
 enum Failure {
     Unreadable(Error),
@@ -494,7 +492,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// How everything is printed.
+/// The style of the whole dump.
 #[derive(Clone, Copy, Debug)]
 struct Style {
     naming: Naming,
@@ -504,7 +502,7 @@ struct Style {
 }
 
 impl Style {
-    /// Which registers have names.
+    /// Returns the style of register names.
     fn registers(self) -> RegisterStyle {
         match self.naming {
             Naming::Llvm if self.machine.is_amdgpu() => RegisterStyle::LlvmDwarfdump,
@@ -512,7 +510,7 @@ impl Style {
         }
     }
 
-    /// Names for all registers that have one.
+    /// Returns the style with names for all registers that have one.
     fn all_registers(self) -> RegisterStyle {
         match self.machine.is_amdgpu() {
             true => RegisterStyle::Names,

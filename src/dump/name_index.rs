@@ -1,4 +1,4 @@
-//! `.debug_names`, index by index. Source: DWARF 5 §6.1.1.
+//! Prints `.debug_names`, index by index. Source: DWARF 5 §6.1.1.
 
 use std::io::{self, Write};
 
@@ -59,7 +59,7 @@ struct ValueFields {
     value: Hex,
 }
 
-/// An index that is being printed.
+/// An index being printed.
 struct Dump<'d, 'a, 'o> {
     index: &'d NameIndex<'a>,
     sources: &'d Sources<'a>,
@@ -101,12 +101,12 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
 }
 
 impl Dump<'_, '_, '_> {
-    /// Returns the offset of a unit as it is shown.
+    /// Returns the displayed offset of a unit.
     fn shown(&self, offset: u64) -> u64 {
         offset.saturating_sub(self.sources.section_start(false, ".debug_info", offset))
     }
 
-    /// What makes that an index cannot be read any further.
+    /// Returns the problem that makes the rest of an index unreadable.
     fn problem(&self) -> Option<Error> {
         let index = self.index;
         let reason = if index.version != 5 {
@@ -403,21 +403,21 @@ impl Dump<'_, '_, '_> {
     }
 }
 
-/// Returns a string, without the zero that ends it; empty if there is none.
+/// Returns a string, without its terminating zero, or empty if there is none.
 fn string_at(strings: &[u8], offset: u64) -> &[u8] {
     let at = usize::try_from(offset).unwrap_or(usize::MAX);
     let rest = strings.get(at..).unwrap_or_default();
     rest.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// The names of a bucket: from its first one to the last whose hash belongs there.
+/// Prints the names of a bucket: from its first one to the last whose hash belongs there.
 fn names_in_bucket<'d>(
     index: &'d NameIndex<'_>,
     bucket: u32,
     first: u32,
 ) -> impl Iterator<Item = u32> + use<'d> {
     let count = index.bucket_count;
-    // An empty bucket has no first one.
+    // An empty bucket has no first name.
     let last = if first == 0 { 0 } else { index.name_count };
     (first.max(1)..=last).take_while(move |name| {
         let hash = index.hash(*name);

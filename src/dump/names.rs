@@ -1,7 +1,6 @@
-//! Names for numbers: what the constants of an attribute are called.
+//! Names the constants of attributes.
 //!
-//! The vocabularies are gimli's and those of `arch`; this says which one belongs to which attribute.
-//! Source: DWARF 5 §7.5.4 to §7.17.
+//! The names are from gimli and `arch`; this module assigns them to attributes. Source: DWARF 5 §7.5.4 to §7.17.
 
 use gimli::constants as dw;
 use gimli::{DwAt, DwTag};
@@ -16,7 +15,7 @@ pub(super) use crate::debug_info::{
     LONGEST_NAME as LONGEST, cut_name as cut, linkage_name, short_name,
 };
 
-/// Calling conventions that gimli has no name for.
+/// The calling conventions without a name in gimli.
 const CONVENTIONS: &[(u64, &str)] = &[
     (0x40, "DW_CC_GNU_renesas_sh"),
     (0x41, "DW_CC_GNU_borland_fastcall_i386"),
@@ -31,12 +30,12 @@ const CONVENTIONS: &[(u64, &str)] = &[
     (0xc7, "DW_CC_LLVM_DeviceKernel"),
 ];
 
-/// The name of a constant that an attribute has. `None` if it is a plain number.
+/// Returns the name of an attribute's constant, or `None` if it is a plain number.
 pub(super) fn constant_name(name: DwAt, value: u64) -> Option<&'static str> {
     let byte = u8::try_from(value).ok();
     match name {
         dw::DW_AT_encoding => match dw::DwAte(byte?) {
-            // The bounds of the codes for vendors are no names.
+            // The bounds of the vendor codes are no names.
             dw::DW_ATE_lo_user | dw::DW_ATE_hi_user => None,
             encoding => encoding.static_string(),
         },
@@ -61,7 +60,7 @@ pub(super) fn constant_name(name: DwAt, value: u64) -> Option<&'static str> {
     }
 }
 
-/// The name of an address space or memory space, where the attribute is one and the style shows it.
+/// Returns the name of an address space or memory space, if the attribute has one and the style shows it.
 pub(super) fn space_name(
     style: Naming,
     tag: DwTag,
@@ -82,7 +81,7 @@ pub(super) fn space_name(
     None
 }
 
-/// Text in quotation marks, with escapes for what would not show, would end it, or would be a command for a CI.
+/// Quotes a text. Escapes characters that are invisible, would end it, or would be a command for a CI system.
 pub(super) fn quoted(text: &str) -> String {
     use core::fmt::Write;
     let mut out = String::with_capacity(text.len().saturating_add(2));
@@ -96,7 +95,7 @@ pub(super) fn quoted(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
             ' '..='~' if !is_command => out.push(c),
-            // Byte by byte in octal, as C writes it. Writing to a string does not fail.
+            // Each byte in octal, as in C. Writing to a string does not fail.
             _ => {
                 let mut bytes = [0; 4];
                 for byte in c.encode_utf8(&mut bytes).bytes() {

@@ -1,4 +1,4 @@
-//! Where a dump goes: the stream, how much it may still get, and the problems that were met.
+//! Holds the output of a dump: the stream, its remaining budget, and the problems found.
 
 use std::io::{self, Write};
 
@@ -9,33 +9,33 @@ use crate::error::Error;
 use crate::meter::Meter;
 use crate::report::{Completeness, to_json};
 
-/// As many bytes of text count as a step. Entries can refer to the same long string, list or type again and again, so
-/// that a small file could ask for endless output; dumps of real files have some twenty times the size of the file.
+/// The number of bytes of text charged as a step. Entries can refer to the same long string, list or type repeatedly, so that a small file could
+/// cause endless output. Dumps of real files have some twenty times the size of the file.
 const BYTES_PER_STEP: u64 = 16;
 
 /// The stream of a dump.
 pub(super) struct Output<'o> {
     out: io::BufWriter<&'o mut dyn Write>,
     json: bool,
-    /// True if problems are not printed in their places, as llvm-dwarfdump prints them elsewhere.
+    /// True if problems are not printed at their place, as in llvm-dwarfdump, which prints them elsewhere.
     quiet: bool,
-    /// What is open, by what closes it, and what separates its next element.
+    /// The closing characters of the open objects and arrays, with the separator before the next element.
     open: Vec<(char, &'static str)>,
-    /// True while llvm-dwarfdump would call problems warnings.
+    /// True while llvm-dwarfdump would report problems as warnings.
     warns: bool,
     problems: u64,
-    /// How many problems are not warnings.
+    /// The number of problems other than warnings.
     errors: u64,
-    /// The first problem, which is an error if there is one.
+    /// The first problem. An error takes precedence over a warning.
     first: Option<String>,
     meter: &'o Meter,
-    /// How many bytes there were since the last step that was paid.
+    /// The number of bytes since the last charged step.
     unpaid: u64,
     completeness: Completeness,
 }
 
 impl<'o> Output<'o> {
-    /// For a dump that is paid for with this meter.
+    /// Creates the output for a dump charged to this meter.
     pub(super) fn new(out: &'o mut dyn Write, json: bool, meter: &'o Meter) -> Output<'o> {
         Output {
             out: io::BufWriter::with_capacity(1 << 16, out),
@@ -52,25 +52,25 @@ impl<'o> Output<'o> {
         }
     }
 
-    /// Chooses not to print problems in their places.
+    /// Sets whether to omit problems at their place.
     pub(super) fn quiet(self, quiet: bool) -> Output<'o> {
         Output { quiet, ..self }
     }
 
-    /// Chooses whether problems from now on are warnings where they are not printed in their places.
+    /// Sets whether further problems are warnings, if they are not printed at their place.
     pub(super) fn warns(&mut self, warns: bool) {
         self.warns = warns;
     }
 
-    /// True if problems are not printed in their places.
+    /// Returns true if problems are not printed at their place.
     pub(super) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Takes room for so many bytes.
+    /// Reserves the given number of bytes of output.
     ///
     /// # Errors
-    /// If there is no more; then the dump [is cut](Output::is_cut).
+    /// If the budget is exceeded. The dump [is cut](Output::is_cut) then.
     fn take_room(&mut self, bytes: usize) -> io::Result<()> {
         let unpaid = self.unpaid.saturating_add(bytes as u64);
         self.unpaid = unpaid % BYTES_PER_STEP;
@@ -81,14 +81,14 @@ impl<'o> Output<'o> {
         })
     }
 
-    /// Texts one after the other.
+    /// Prints texts one after the other.
     pub(super) fn texts(&mut self, parts: &[&str]) -> io::Result<()> {
         parts
             .iter()
             .try_for_each(|part| self.write_all(part.as_bytes()))
     }
 
-    /// What a dump is paid for with: for its text here, for what is read and not printed by whoever reads it.
+    /// Returns the meter of the dump. Text is charged here, other reading by the callers.
     pub(super) fn meter(&self) -> &'o Meter {
         self.meter
     }
@@ -103,7 +103,7 @@ impl<'o> Output<'o> {
         self.json
     }
 
-    /// Remembers a problem, without printing it.
+    /// Records a problem, without printing it.
     pub(super) fn note(&mut self, error: &Error) {
         self.problems = self.problems.saturating_add(1);
         self.completeness.note(error);
@@ -116,13 +116,13 @@ impl<'o> Output<'o> {
         }
     }
 
-    /// Returns a part that could not be printed, or not to its end. What it left open is closed.
+    /// Reports a part that could not be printed completely, and closes the objects and arrays that it left open.
     pub(super) fn failed(&mut self, error: &Error) -> io::Result<()> {
         self.note(error);
         self.break_off(error)
     }
 
-    /// Ends the dump where there is no room for more.
+    /// Ends the dump when the budget is exceeded.
     pub(super) fn cut(&mut self) -> io::Result<()> {
         match self.meter.refused() {
             Some(error) => self.break_off(&error),
@@ -143,7 +143,7 @@ impl<'o> Output<'o> {
         Ok(())
     }
 
-    /// Prints a problem in place; in a JSON array it is an object with a field `error`.
+    /// Prints a problem in place. In a JSON array it is an object with a field `error`.
     pub(super) fn problem(&mut self, error: &Error) -> io::Result<()> {
         self.note(error);
         if self.json {
@@ -156,7 +156,7 @@ impl<'o> Output<'o> {
         Ok(())
     }
 
-    /// What was malformed, if anything was.
+    /// Returns the malformed parts, if any.
     pub(super) fn malformed(&self) -> Option<Malformed> {
         let first = self.first.as_ref()?;
         Some(Malformed {
@@ -211,7 +211,7 @@ impl<'o> Output<'o> {
         Ok(())
     }
 
-    /// Returns an element of the open array.
+    /// Prints an element of the open array.
     pub(super) fn element(&mut self, value: &impl Serialize) -> io::Result<()> {
         let text = to_json(value)?;
         self.take_room(text.len())?;
@@ -219,7 +219,7 @@ impl<'o> Output<'o> {
         self.out.write_all(text.as_bytes())
     }
 
-    /// Returns an element of the open array, an object that stays open for arrays in it.
+    /// Starts an element of the open array: an object that stays open for arrays in it.
     pub(super) fn begin_element(&mut self, fields: &impl Serialize) -> io::Result<()> {
         let text = to_json(fields)?;
         self.take_room(text.len())?;

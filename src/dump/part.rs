@@ -1,5 +1,5 @@
-//! The parts of a dump. The options, their help, the order of printing and the fields of the document come from one table; what prints a
-//! part is chosen where the dump is written, without a wildcard.
+//! Lists the parts of a dump. One table defines the options, their help, the order of printing and the fields of the document. The printing function
+//! is chosen when the dump is written, by a match without a wildcard.
 
 /// A row of the table.
 struct Row {
@@ -65,7 +65,7 @@ parts! {
 }
 
 impl Part {
-    /// Returns the long option that asks for it, without dashes.
+    /// Returns its long option, without dashes.
     #[must_use]
     pub fn option(self) -> &'static str {
         self.row().option
@@ -77,19 +77,19 @@ impl Part {
         self.row().aliases
     }
 
-    /// Returns true if the option may say which offset alone is printed.
+    /// Returns true if the option accepts an offset, to print only one entry.
     #[must_use]
     pub fn takes_offset(self) -> bool {
         self.row().takes_offset
     }
 
-    /// Returns what the option's help says.
+    /// Returns the help text of the option.
     #[must_use]
     pub fn help(self) -> &'static str {
         self.row().help
     }
 
-    /// Returns true if llvm-dwarfdump warns of what is malformed in it; elsewhere it is an error.
+    /// Returns true if llvm-dwarfdump reports malformed data in it as warnings. Elsewhere they are errors.
     pub(super) fn warns(self) -> bool {
         matches!(
             self,
@@ -103,7 +103,7 @@ impl Part {
         )
     }
 
-    /// Returns the field of the document that it is in.
+    /// Returns its field in the document.
     pub(super) fn field(self) -> &'static str {
         self.row().field
     }

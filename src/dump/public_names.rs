@@ -1,4 +1,4 @@
-//! The tables of public names and types, set by set: `.debug_pubnames`, `.debug_pubtypes` and GNU's with the kinds of names.
+//! Prints the tables of public names and types, set by set: `.debug_pubnames`, `.debug_pubtypes` and GNU's variants with the kinds of names.
 //!
 //! Source: DWARF 4 §6.1.1; for GNU's the description of gdb's index, "Symbol hash table".
 
@@ -37,7 +37,7 @@ struct NameFields<'a> {
     name: &'a str,
 }
 
-/// The sections by their parts, and whether they have the kinds of names.
+/// The sections by their parts, with true if they have the kinds of names.
 const SECTIONS: [(Part, &str, bool); 4] = [
     (Part::Pubnames, ".debug_pubnames", false),
     (Part::Pubtypes, ".debug_pubtypes", false),
@@ -180,12 +180,12 @@ impl<'a> Set<'a> {
 struct Name<'a> {
     /// The offset of the entry in its unit.
     offset: u64,
-    /// GNU's bits of what the name is for.
+    /// GNU's bits for the kind of the name.
     kind: Option<u8>,
     name: &'a [u8],
 }
 
-/// The next name of a set; nothing at its end.
+/// Returns the next name of a set, or `None` at its end.
 fn name<'a>(cursor: &mut Cursor<'a>, size: u8, is_gnu: bool) -> Result<Option<Name<'a>>> {
     let offset = cursor.sized(size)?;
     if offset == 0 {

@@ -1,4 +1,4 @@
-//! The sections of range lists, table by table and list by list: `.debug_rnglists` and `.debug_ranges`.
+//! Prints the sections of range lists, table by table and list by list: `.debug_rnglists` and `.debug_ranges`.
 //!
 //! Sources: DWARF 5 §7.28, §7.25; DWARF 4 §2.17.3.
 
@@ -113,7 +113,7 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
                 Ok(table) => table,
                 Err(error) => {
                     tables.output.problem(&error.within(section, next))?;
-                    // The next table is where the length says.
+                    // The length locates the next table.
                     match UnitLength::read(bytes, next, "range list table") {
                         Ok(length) => next = length.body.end as u64,
                         Err(_) => break,
@@ -128,10 +128,10 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
     Ok(())
 }
 
-/// What prints the tables of a section.
+/// The printer for the tables of a section.
 struct Tables<'t, 'a, 'o> {
     info: DebugInfo<'a>,
-    /// The first unit that is none of a type.
+    /// The first unit other than a type unit.
     unit: Option<UnitId>,
     /// True if indices can be looked up in the table of a unit.
     knows_units: bool,
@@ -192,7 +192,7 @@ impl Tables<'_, '_, '_> {
     ) -> Result<(), Failure> {
         let bounds = entry.bounds();
         let is_base = entry.kind == dw::DW_RLE_base_addressx;
-        // llvm-dwarfdump knows only units that it has printed, and takes the index of a base for the base itself.
+        // llvm-dwarfdump knows only the units already printed, and uses the index of a base as the base itself.
         let missing = if is_base { entry.first } else { 0 };
         let indexed = |index| match self.knows_units {
             true => Ok(self.first_address(index, size).unwrap_or(missing)),
@@ -244,7 +244,7 @@ impl Tables<'_, '_, '_> {
         Ok(writeln!(self.output)?)
     }
 
-    /// Returns an address of the first unit's table, if the unit names one.
+    /// Returns an address of the first unit's table, if the unit has one.
     fn first_address(&self, index: u64, size: u8) -> Option<u64> {
         let unit = self.unit?;
         let root = self.info.root(unit).ok()?;
@@ -256,11 +256,11 @@ impl Tables<'_, '_, '_> {
     }
 }
 
-/// The lists of a table, up to its end.
+/// Prints the lists of a table, up to its end.
 fn lists_of<'a>(table: &ListTable<'a>) -> Cursor<'a> {
     let mut cursor = Cursor::new(table.whole);
     let start = usize::try_from(table.lists()).unwrap_or(usize::MAX);
-    // A table ends at or after the offsets before its lists.
+    // The end is at least after the offsets.
     let _ = cursor.go_to(start);
     cursor
 }

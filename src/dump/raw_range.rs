@@ -1,6 +1,6 @@
-//! Entries of range lists as they are encoded, with where they stand.
+//! Decodes entries of range lists with their offsets.
 //!
-//! The library reads range lists with gimli, which does not tell offsets. Sources: DWARF 5 §2.17.3, §7.25; DWARF 4 §2.17.3.
+//! The library reads range lists with gimli, which does not return offsets. Sources: DWARF 5 §2.17.3, §7.25; DWARF 4 §2.17.3.
 
 use gimli::DwRle;
 use gimli::constants as dw;
@@ -12,11 +12,11 @@ use crate::expr::Cursor;
 /// An entry of a range list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RawRange {
-    /// Where it starts.
+    /// The offset of the entry.
     pub(super) offset: u64,
-    /// Where its first operand starts.
+    /// The offset of its first operand.
     pub(super) operand: u64,
-    /// What it is; entries before DWARF 5 are [`DW_RLE_offset_pair`](dw::DW_RLE_offset_pair), `DW_RLE_base_address` or the end.
+    /// Its kind. Entries before DWARF 5 are [`DW_RLE_offset_pair`](dw::DW_RLE_offset_pair), `DW_RLE_base_address` or the end.
     pub(super) kind: DwRle,
     pub(super) first: u64,
     pub(super) second: u64,
@@ -26,7 +26,7 @@ impl RawRange {
     /// Reads the entry at the cursor, of DWARF 5.
     ///
     /// # Errors
-    /// If the section ends in it, or there is no such kind.
+    /// If the section ends in it, or its kind is unknown.
     pub(super) fn read(cursor: &mut Cursor<'_>, address_size: u8) -> Result<RawRange> {
         let offset = cursor.position() as u64;
         let kind = DwRle(cursor.u8()?);
@@ -79,7 +79,7 @@ impl RawRange {
         })
     }
 
-    /// What it says of addresses. `None` if it ends the list.
+    /// Returns its addresses, or `None` if it ends the list.
     pub(super) fn bounds(&self) -> Option<Bounds> {
         let (first, second) = (self.first, self.second);
         Some(match self.kind {
@@ -94,7 +94,7 @@ impl RawRange {
         })
     }
 
-    /// Its operands.
+    /// Returns its operands.
     pub(super) fn operands(&self) -> impl Iterator<Item = u64> {
         let count = match self.kind {
             dw::DW_RLE_end_of_list => 0,
@@ -104,7 +104,7 @@ impl RawRange {
         [self.first, self.second].into_iter().take(count)
     }
 
-    /// The name of its kind.
+    /// Returns the name of its kind.
     pub(super) fn name(&self) -> &'static str {
         self.kind.static_string().unwrap_or_default()
     }

@@ -1,7 +1,6 @@
-//! Which entries the names of others are to be read in: namespaces, structures, enumerations.
+//! Finds the scopes of names: the enclosing namespaces, structures and enumerations.
 //!
-//! Entries do not say what they are in, so a unit is gone through once, when the first scope in it is asked
-//! for. Source: DWARF 5 §2.3, §3.2.2.
+//! Entries do not refer to their parents, so a unit is walked once, when a scope in it is first needed. Source: DWARF 5 §2.3, §3.2.2.
 
 use core::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -13,17 +12,17 @@ use gimli::constants as dw;
 
 use crate::debug_info::{DebugInfo, DieId, UnitId};
 
-/// How many scopes a name may be in; more are left out.
+/// The maximum number of scopes of a name. Further ones are left out.
 const DEPTH: usize = 32;
 
-/// The scopes of units that were asked for.
+/// The scopes of the units needed so far.
 #[derive(Debug, Default)]
 pub(super) struct Scopes {
     known: RefCell<HashMap<UnitId, Rc<BTreeMap<u64, u64>>>>,
 }
 
 impl Scopes {
-    /// What an entry is in, outermost first.
+    /// Returns the scopes of an entry, outermost first.
     pub(super) fn of(&self, info: &DebugInfo<'_>, id: DieId) -> Vec<DieId> {
         let scopes = self.unit(info, id.unit);
         let mut chain = Vec::new();
@@ -38,14 +37,14 @@ impl Scopes {
         chain
     }
 
-    /// For each entry of a unit that may have a scope, the entry it is in, where that is a scope.
+    /// Returns the parent of each entry of a unit that may have a scope, if the parent is a scope.
     fn unit(&self, info: &DebugInfo<'_>, unit: UnitId) -> Rc<BTreeMap<u64, u64>> {
         if let Some(scopes) = self.known.borrow().get(&unit) {
             return Rc::clone(scopes);
         }
         let mut scopes = BTreeMap::new();
         let mut parents: Vec<(usize, u64, bool)> = Vec::new();
-        // A unit that breaks off has the scopes that were read before.
+        // If a unit is malformed, it has the scopes read before the error.
         if let Ok(mut dies) = info.dies(unit) {
             while let Ok(Some(die)) = dies.next() {
                 if die.is_null() {
@@ -72,7 +71,7 @@ impl Scopes {
     }
 }
 
-/// Returns true if the names of such entries are told apart by where they stand, and may have others inside.
+/// Returns true if the names of entries with this tag are qualified by their scope, and qualify others.
 pub(super) fn is_scoped(tag: DwTag) -> bool {
     matches!(
         tag,

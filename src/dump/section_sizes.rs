@@ -1,4 +1,4 @@
-//! How large the sections of debugging information are, and how much of the file they take.
+//! Prints the sizes of the sections of debugging information, and their share of the file.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ struct Document<'a> {
     file: u64,
 }
 
-/// The size of all sections of a name.
+/// The total size of all sections with a name.
 #[derive(Serialize)]
 struct Size<'a> {
     name: Untrusted<'a>,
@@ -26,12 +26,12 @@ struct Size<'a> {
 
 /// Prints the sizes of the sections of debugging information.
 ///
-/// * `name`: of the file;
+/// * `name`: the name of the file;
 /// * `file`: its size, in bytes;
-/// * `json`: as a document in place of a table.
+/// * `json`: true to print a document instead of a table.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If writing fails.
 pub fn write_section_sizes<'a>(
     name: &str,
     object: &'a CodeObject<'a>,
@@ -60,7 +60,7 @@ pub fn write_section_sizes<'a>(
     text(name, &sections, total, file, out)
 }
 
-/// Returns the sections of debugging information, with the size of all that have a name.
+/// Returns the sections of debugging information, with the total size for each name.
 pub(super) fn debug_sections<'a>(object: &'a CodeObject<'a>) -> Vec<(&'a str, u64)> {
     let mut sections: Vec<(&str, u64)> = Vec::new();
     let mut numbers: HashMap<&str, usize> = HashMap::new();

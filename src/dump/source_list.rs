@@ -1,4 +1,4 @@
-//! The source files that the line tables of units name.
+//! Lists the source files in the line tables of units.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::expr::Dialect;
 use crate::untrusted::Untrusted;
 
-/// Returns the source files of all units, sorted, each once; of a file without units those of all line tables. The second result is why
-/// there may be more: the units or a line table cannot be read, or a limit is reached.
+/// Returns the source files of all units, sorted, each once. For a file without units, it lists the files in all line tables. The second result is
+/// the error if the list may be incomplete: the units or a line table cannot be read, or a limit is reached.
 pub(super) fn list(sources: &Sources<'_>, dialect: Dialect) -> (Vec<Arc<str>>, Result<()>) {
     let mut files = Vec::new();
     let read = collect(sources, dialect, &mut files);
@@ -30,7 +30,7 @@ fn collect(sources: &Sources<'_>, dialect: Dialect, files: &mut Vec<Arc<str>>) -
             continue;
         }
         let Some(table) = info.line_table(id)? else {
-            // Without a line table the unit's own name is all there is.
+            // Without a line table, only the unit's own name is known.
             if let (Some(name), None) = (&unit.name, unit.partner) {
                 let name = info.path_of_unit(id, name)?;
                 meter.hold((name.len() as u64).saturating_add(32))?;

@@ -1,4 +1,4 @@
-//! The sections that a dump reads, from one file or two.
+//! Reads the sections for a dump, from one file or two.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use crate::object::{CodeObject, Section};
 
 use super::section_sizes::debug_sections;
 
-/// What sections without headers of their own take from the units.
+/// The properties of units that sections without headers use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnitDefaults {
-    /// The highest version of a unit; 5 if there is none.
+    /// The highest version of a unit, or 5 if there is none.
     pub(super) version: u16,
     /// The size of an address in the first unit, in bytes.
     pub(super) address_size: u8,
 }
 
-/// The sections that a dump reads: those of the code object, then those of a `.dwo` file.
+/// The sections for a dump: from the code object, then from a `.dwo` file.
 #[derive(Clone, Debug)]
 pub(super) struct Sources<'a> {
-    /// The files, and whether each is a `.dwo` file.
+    /// The files, each with true for a `.dwo` file.
     pub(super) files: Vec<(&'a CodeObject<'a>, bool)>,
-    /// True if sections of one name are shown apart, and expressions before relocation, as llvm-dwarfdump does.
+    /// True if sections with the same name are shown separately, and expressions before relocation, as in llvm-dwarfdump.
     pub(super) as_stored: bool,
 }
 
-/// Returns the version of what starts at an offset.
+/// Returns the version of the structure at an offset.
 ///
-/// * `read`: what its bytes say;
-/// * `of_6`: the offsets of what is of version 6, though its bytes say 5.
+/// * `read`: the version in its bytes;
+/// * `of_6`: the offsets of structures of version 6, whose bytes have been changed to 5.
 pub(super) fn said_version(read: u16, offset: u64, of_6: &[u64]) -> u16 {
     match of_6.binary_search(&offset) {
         Ok(_) => 6,
@@ -41,13 +41,13 @@ pub(super) fn said_version(read: u16, offset: u64, of_6: &[u64]) -> u16 {
 }
 
 impl<'a> Sources<'a> {
-    /// A section of each kind of file by the name it has in a code object, with the name it has there;
-    /// empty if there is none.
+    /// Returns a section for each kind of file, by its name in a code object. The result has the name in that file, and empty contents if there is
+    /// none.
     pub(super) fn section(&self, split: bool, name: &'static str) -> crate::Result<&'a [u8]> {
         Ok(self.section_with_6(split, name)?.0)
     }
 
-    /// Returns the offsets of what is of version 6 in the section that [`section`](Sources::section) gives.
+    /// Returns the offsets of structures of version 6 in the result of [`section`](Sources::section).
     pub(super) fn of_6(&self, split: bool, name: &'static str) -> crate::Result<&'a [u64]> {
         Ok(self.section_with_6(split, name)?.1)
     }
@@ -68,7 +68,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Returns the section that [`section`](Sources::section) gives, as gimli reads it.
+    /// Returns [`section`](Sources::section) for gimli.
     pub(super) fn bytes(&self, split: bool, name: &'static str) -> crate::Result<Bytes<'a>> {
         Ok(Bytes::new(self.section(split, name)?, gimli::LittleEndian))
     }
@@ -81,7 +81,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// What sections without headers of their own take from the units.
+    /// Returns the properties of units that sections without headers use.
     pub(super) fn unit_facts(&self, dialect: Dialect) -> crate::Result<UnitDefaults> {
         let info = self.info(dialect)?;
         let mut units = info.unit_ids().filter_map(|id| info.unit_info(id).ok());
@@ -94,7 +94,7 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// Where a section of the code object is loaded; 0 if there is none.
+    /// Returns the load address of a section of the code object, or 0 if there is none.
     pub(super) fn address(&self, name: &str) -> u64 {
         let code = self.files.iter().filter(|(_, split)| !split);
         let mut sections = code.flat_map(|(object, _)| object.sections());
@@ -103,13 +103,13 @@ impl<'a> Sources<'a> {
             .map_or(0, |section| section.address)
     }
 
-    /// Returns true if sections of one name are shown apart, of which there can be several.
+    /// Returns true if sections with the same name are shown separately.
     pub(super) fn is_apart(&self) -> bool {
         let mut files = self.files.iter();
         self.as_stored && files.any(|(object, _)| object.is_relocatable())
     }
 
-    /// Where the section starts that an offset lies in, among those of one name that were joined; 0 if they are shown as one.
+    /// Returns the start of the section that contains an offset, among joined sections with one name, or 0 if they are shown as one.
     pub(super) fn section_start(&self, split: bool, name: &str, offset: u64) -> u64 {
         if !self.is_apart() {
             return 0;
@@ -129,9 +129,9 @@ impl<'a> Sources<'a> {
         starts.filter(|start| *start <= offset).max().unwrap_or(0)
     }
 
-    /// Returns the bytes at an offset of a section as they are shown: before relocation in the style of llvm-dwarfdump.
+    /// Returns the displayed bytes at an offset of a section: before relocation in the style of llvm-dwarfdump.
     ///
-    /// * `bytes`: the relocated ones.
+    /// * `bytes`: the relocated bytes.
     pub(super) fn stored(
         &self,
         split: bool,
@@ -157,7 +157,7 @@ impl<'a> Sources<'a> {
         found().unwrap_or(bytes)
     }
 
-    /// A section of call frame information before relocation, in the style of llvm-dwarfdump.
+    /// Returns a section of call frame information before relocation, in the style of llvm-dwarfdump.
     pub(super) fn stored_frames(&self, name: &str) -> Option<&'a [u8]> {
         let mut files = self.files.iter().filter(|_| self.as_stored);
         let (object, _) = files.find(|(object, split)| !split && object.is_relocatable())?;
@@ -177,7 +177,7 @@ impl<'a> Sources<'a> {
             .map_or(&[], |(object, _)| object.sections())
     }
 
-    /// Which sections the relocated fields of a section point into, by the offsets of the fields.
+    /// Returns the sections to which the relocated fields of a section refer, by the offsets of the fields.
     pub(super) fn targets(
         &self,
         split: bool,

@@ -1,6 +1,6 @@
-//! How much of a program its debugging information describes, as `llvm-dwarfdump --statistics` prints it.
+//! Measures how much of a program its debugging information describes, in the style of `llvm-dwarfdump --statistics`.
 //!
-//! What is counted, `coverage` counts.
+//! The counting is in `coverage`.
 
 mod report;
 
@@ -14,8 +14,8 @@ use report::Report;
 
 /// Writes the statistics as a document of JSON.
 ///
-/// * `name`: of the file;
-/// * `format`: what it is.
+/// * `name`: the name of the file;
+/// * `format`: the format of the file.
 pub(super) fn write(
     sources: &Sources<'_>,
     dialect: Dialect,

@@ -1,4 +1,4 @@
-//! The tables of offsets of strings, `.debug_str_offsets` and its `.dwo` form, as the units use them.
+//! Prints the tables of string offsets, `.debug_str_offsets` and its `.dwo` form, as the units use them.
 //!
 //! Source: DWARF 5 §7.26; before DWARF 5 GNU's extension for split DWARF, which has no headers.
 
@@ -35,9 +35,9 @@ struct EntryFields<'a> {
 
 /// A table.
 struct Table {
-    /// Where its header starts.
+    /// The start of its header.
     offset: usize,
-    /// Where its entries start, and where they end.
+    /// The start and the end of its entries.
     start: usize,
     end: usize,
     offset_size: u8,
@@ -90,7 +90,7 @@ impl Section<'_> {
                 continue;
             }
             output.meter().hold_all::<(usize, u8, u16)>(2)?;
-            // A unit that cannot be read is an error where its entries are printed.
+            // An unreadable unit is reported when its entries are printed.
             let whole = unit.version >= 5 || self.bytes.len().is_multiple_of(4);
             if let (Ok(Some(base)), true) = (info.string_offsets_base(id), whole) {
                 bases.push((base, unit.offset_size, unit.version));
@@ -120,7 +120,7 @@ impl Section<'_> {
         self.gap(next, self.bytes.len(), output)
     }
 
-    /// * `end`: where a table without a header ends.
+    /// * `end`: the end of a table without a header.
     fn table(
         &self,
         (base, end): (usize, usize),
@@ -128,7 +128,7 @@ impl Section<'_> {
         version: u16,
     ) -> crate::Result<Table> {
         const WHAT: &str = "table of string offsets";
-        // Of units before DWARF 5 tables have no headers, and are GNU's for DWARF 4.
+        // Before DWARF 5, tables have no headers, and are GNU's for DWARF 4.
         if version < 5 {
             let version = 4;
             return Ok(Table {
@@ -163,7 +163,7 @@ impl Section<'_> {
         Ok(())
     }
 
-    /// Prints a table, and returns where it ends.
+    /// Prints a table, and returns its end.
     fn print(&self, table: &Table, output: &mut Output<'_>) -> Result<usize, Failure> {
         let size = table.end.saturating_sub(table.start);
         let size = size.saturating_add(if table.version >= 5 { 4 } else { 0 });

@@ -1,4 +1,4 @@
-//! The sections of strings. Source: DWARF 5 §7.26.
+//! Prints the sections of strings. Source: DWARF 5 §7.26.
 
 use std::io::Write;
 

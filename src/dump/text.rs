@@ -1,4 +1,4 @@
-//! Entries as text, aligned as llvm-dwarfdump aligns them.
+//! Prints entries as text, aligned as in llvm-dwarfdump.
 
 use std::io::{self, Write};
 
@@ -13,18 +13,17 @@ use crate::debug_info::Die;
 use crate::debug_info::attribute::tag_name;
 use crate::error::Error;
 
-/// How deep entries are still indented. Deeper nesting is no longer to be seen, and would make every line
-/// as long as the nesting is deep.
+/// The maximum depth of indentation. Deeper nesting is not readable, and would make lines as long as the nesting is deep.
 const DEEPEST: usize = 64;
 
-/// What stands before an attribute, beside the indentation.
+/// The width before an attribute, in addition to the indentation.
 const BASE: usize = 12;
 
 /// Prints entries as text.
 pub(super) struct TextEntries<'p, 'o> {
     output: &'p mut Output<'o>,
     indent: usize,
-    /// Where the section starts that offsets count from.
+    /// The start of the section, to which offsets are relative.
     shift: u64,
     verbose: bool,
     show_form: bool,

@@ -1,8 +1,8 @@
-//! Names of types as llvm-dwarfdump prints them beside references: `const char *`, `void (*)(int)`,
-//! `geom::Shape`, and `structure ` for one without a name.
+//! Formats names of types as llvm-dwarfdump prints them after references: `const char *`, `void (*)(int)`, `geom::Shape`, and `structure ` for one
+//! without a name.
 //!
-//! The library's [`type_name`](crate::debug_info::type_name()) names types as a debugger does, without
-//! scopes, from types that it has read; here a name is made from the entries directly.
+//! The library's [`type_name`](crate::debug_info::type_name()) formats names as debuggers do, without scopes, from types already read. This module
+//! works on the entries directly.
 
 use core::cell::RefCell;
 use std::collections::HashMap;
@@ -18,14 +18,14 @@ use super::scope::{Scopes, is_scoped};
 use crate::debug_info::attribute::tag_name;
 use crate::debug_info::{DebugInfo, Die, DieId, DieValue, Language, UnitId, last_index};
 
-/// How many types may be wrapped around each other in one name.
+/// The maximum nesting of types in one name.
 const DEPTH: u32 = 32;
-/// How many entries are looked at for one name.
+/// The maximum number of entries visited for one name.
 const STEPS: u32 = 2048;
-/// How many bytes of names are kept.
+/// The maximum number of bytes of names kept.
 const KEPT: usize = 1 << 24;
 
-/// Makes names of types, and remembers them.
+/// Formats names of types, and caches them.
 #[derive(Debug)]
 pub(super) struct TypeNames<'d, 'a> {
     info: &'d DebugInfo<'a>,
@@ -44,7 +44,7 @@ impl<'d, 'a> TypeNames<'d, 'a> {
         }
     }
 
-    /// What a type unit has of a type, if its entry only says in which one that is.
+    /// Returns the definition in a type unit, if the entry only refers to it.
     fn defined(&self, die: Die<'a>) -> Die<'a> {
         let Some(signature) = die.attribute(dw::DW_AT_signature) else {
             return die;
@@ -55,7 +55,7 @@ impl<'d, 'a> TypeNames<'d, 'a> {
         }
     }
 
-    /// The name of the type at `id`.
+    /// Returns the name of the type at `id`.
     pub(super) fn name(&self, id: DieId) -> Rc<str> {
         if let Some(name) = self.known.borrow().0.get(&id) {
             return Rc::clone(name);
@@ -91,7 +91,7 @@ fn is_pointer(tag: DwTag) -> bool {
     )
 }
 
-/// Qualifiers, in the order in which a name has them.
+/// The qualifiers, in the order of a name.
 const QUALIFIERS: [(DwTag, &str); 3] = [
     (dw::DW_TAG_const_type, "const"),
     (dw::DW_TAG_volatile_type, "volatile"),
@@ -99,12 +99,12 @@ const QUALIFIERS: [(DwTag, &str); 3] = [
 ];
 
 fn is_qualifier(tag: DwTag, naming: Naming) -> bool {
-    // llvm-dwarfdump names a type that is restricted by its tag alone.
+    // llvm-dwarfdump names a `restrict` type by its tag only.
     let is_passed_over = naming == Naming::Llvm && tag == dw::DW_TAG_restrict_type;
     !is_passed_over && QUALIFIERS.iter().any(|(known, _)| *known == tag)
 }
 
-/// The types of numbers whose literals say the type, and how.
+/// The integer types whose literals show their type, with the suffix.
 const SUFFIXES: [(&str, &str); 6] = [
     ("int", ""),
     ("unsigned int", "U"),
@@ -114,14 +114,13 @@ const SUFFIXES: [(&str, &str); 6] = [
     ("unsigned long long", "ULL"),
 ];
 
-/// One name in the making. What stands before the place of a variable's name is written on the way into
-/// a type, what stands after it on the way back.
+/// A name under construction. The text before the variable's position is written on the way into a type, the text after it on the way back.
 struct Namer<'n, 'd, 'a> {
     names: &'n TypeNames<'d, 'a>,
     out: String,
-    /// True if the last thing written was a word.
+    /// True if the last text was a word.
     word: bool,
-    /// The qualifiers of a type of functions, which stand after the parameters.
+    /// The qualifiers of a function type, which follow the parameters.
     qualifiers: Vec<&'static str>,
     steps: u32,
 }
@@ -133,7 +132,7 @@ impl<'a> Namer<'_, '_, 'a> {
         }
     }
 
-    /// Returns the type that an entry is made of. `None` for `void`.
+    /// Returns the target type of an entry, or `None` for `void`.
     fn inner(&mut self, die: &Die<'a>) -> Option<Die<'a>> {
         self.referenced(die, dw::DW_AT_type)
     }
@@ -160,7 +159,7 @@ impl<'a> Namer<'_, '_, 'a> {
         }
     }
 
-    /// What stands before the name of a variable of the type; gives the type inside.
+    /// Writes the text before a variable's name, and returns the inner type.
     fn before(&mut self, die: Option<&Die<'a>>, depth: u32) -> Option<Die<'a>> {
         self.word = true;
         let Some(die) = die else {
@@ -225,21 +224,21 @@ impl<'a> Namer<'_, '_, 'a> {
         }
     }
 
-    /// The name that an entry has itself, or what it is.
+    /// Writes the name of an entry, or its kind if it has none.
     fn own_name(&mut self, die: &Die<'a>, depth: u32) {
         let info = self.names.info;
         self.word = true;
         if let Some(attribute) = die.attribute(dw::DW_AT_name)
             && let Ok(DieValue::String(name)) = info.value(die, attribute)
         {
-            // LLVM's way to keep a name and the arguments of a template apart.
+            // LLVM's separator between a name and its template arguments.
             let name = match name.raw().strip_prefix("_STN|") {
                 Some(parts) => parts.replacen('|', "", 1),
                 None if name.raw() == "decltype(nullptr)" => "std::nullptr_t".to_owned(),
                 None => name.raw().to_owned(),
             };
             self.push(&name);
-            // Compilers that leave the arguments of a template out of its name have them as entries.
+            // Compilers that omit template arguments from the name have them as entries.
             if !name.ends_with('>') && self.template(die, true, depth) {
                 let ends = if self.out.ends_with('>') { " >" } else { ">" };
                 self.push(ends);
@@ -258,9 +257,9 @@ impl<'a> Namer<'_, '_, 'a> {
         }
     }
 
-    /// Writes the arguments of a template, without the bracket at the end; whether there is any, or a pack of none.
+    /// Writes the template arguments, without the closing bracket. Returns true if there is any, or an empty pack.
     ///
-    /// * `first`: whether none was written before.
+    /// * `first`: true if none was written before.
     fn template(&mut self, die: &Die<'a>, mut first: bool, depth: u32) -> bool {
         let Some(depth) = depth.checked_sub(1) else {
             return false;
@@ -332,7 +331,7 @@ impl<'a> Namer<'_, '_, 'a> {
         }
     }
 
-    /// Returns the qualifiers that stand on each other, and what they qualify.
+    /// Returns nested qualifiers, and the type that they qualify.
     fn qualifiers(&mut self, die: &Die<'a>) -> (Vec<&'static str>, Option<Die<'a>>) {
         let mut found = Vec::new();
         let mut next = Some(die.clone());
@@ -373,7 +372,7 @@ impl<'a> Namer<'_, '_, 'a> {
         }
     }
 
-    /// What stands after the name of a variable of the type.
+    /// Writes the text after a variable's name.
     fn after(
         &mut self,
         die: Option<&Die<'a>>,
@@ -424,7 +423,7 @@ impl<'a> Namer<'_, '_, 'a> {
             self.after(inner, next.as_ref(), false, depth);
         } else if tag == dw::DW_TAG_array_type {
             self.dimensions(die);
-            // llvm-dwarfdump leaves out what follows the name of an element.
+            // llvm-dwarfdump leaves out the text after an element's name.
             if self.names.naming != Naming::Llvm {
                 let next = inner.and_then(|inner| self.inner(inner));
                 self.after(inner, next.as_ref(), false, depth);
@@ -447,7 +446,7 @@ impl<'a> Namer<'_, '_, 'a> {
         })
     }
 
-    /// Returns the children of an entry, as far as the name may look.
+    /// Returns the children of an entry, within the limit for a name.
     fn children(&mut self, die: &Die<'a>) -> Vec<Die<'a>> {
         let mut children = Vec::new();
         let Ok(mut dies) = self.names.info.subtree(die.id()) else {
@@ -474,7 +473,7 @@ impl<'a> Namer<'_, '_, 'a> {
         self.push("(");
         let mut separator = "";
         for (index, child) in self.children(die).into_iter().enumerate() {
-            // What `this` is, the class says already.
+            // The type of `this` follows from the class.
             let this = index == 0 && of_member && child.flag(dw::DW_AT_artificial);
             if this
                 && let Some(pointer) = self.inner(&child)
@@ -505,7 +504,7 @@ impl<'a> Namer<'_, '_, 'a> {
             if child.tag() != dw::DW_TAG_subrange_type {
                 continue;
             }
-            // llvm-dwarfdump reads no bound in a form with a sign, and so has a wrong size.
+            // llvm-dwarfdump does not read bounds in signed forms, and computes a wrong size.
             let number = |name| {
                 let attribute = child.attribute(name)?;
                 let is_passed_over =
@@ -544,12 +543,12 @@ impl<'a> Namer<'_, '_, 'a> {
             Some(Language::Name(_)) | None => None,
         };
         let known = language.and_then(|code| dw::DwLang(code).default_lower_bound());
-        // Languages without an entry in the table are relatives of C here.
+        // Languages without an entry in the table are treated like C.
         Some(known.map_or(0, |bound| bound.try_into().unwrap_or(0)))
     }
 }
 
-/// Returns a character as C writes it.
+/// Formats a character as in C.
 fn character(number: i128) -> String {
     let escapes = [
         ('\\', "\\\\"),
@@ -562,7 +561,7 @@ fn character(number: i128) -> String {
         ('\t', "\\t"),
         ('\u{b}', "\\v"),
     ];
-    // One that is negative has the bits of a byte.
+    // A negative one is written as its byte.
     let bits = match number {
         -128..0 => number & 0xff,
         _ => number,

@@ -1,4 +1,4 @@
-//! Units, section by section, and which of their entries are printed.
+//! Prints units, section by section, and selects their entries.
 
 use core::cell::Cell;
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ use crate::debug_info::{DebugInfo, DieId, UnitId, type_signature};
 use crate::error::{Error, Result};
 use crate::expr::{Cursor, Dialect};
 
-/// Prints the units of `.debug_info` or `.debug_types` and its `.dwo` form; entries that are selected are looked for in all of them.
+/// Prints the units of `.debug_info` or `.debug_types` and its `.dwo` form. Selected entries are searched in all of them.
 pub(super) fn dump(
     context: Context<'_, '_>,
     output: &mut Output<'_>,
@@ -35,7 +35,7 @@ pub(super) fn dump(
     } = context;
     let mut style = context.style;
     if matches!(selection, Selection::Address(..)) && style.naming == Naming::Llvm {
-        // llvm-dwarfdump names no registers here.
+        // llvm-dwarfdump prints no register names here.
         style.machine = Machine(0);
     }
     let info = sources.info(style.dialect)?;
@@ -64,7 +64,7 @@ pub(super) fn dump(
             } else {
                 name
             };
-            // llvm-dwarfdump has no title for units of which it can read none.
+            // llvm-dwarfdump prints no title if it can read none of the units.
             let mut is_late = attributes.is_quiet() && !bytes.is_empty() && !output.json();
             if in_part && is_titled && !(is_late && (split || !context.explicit)) {
                 is_late = false;
@@ -111,10 +111,10 @@ pub(super) fn dump(
     Ok(())
 }
 
-/// Checks a header as llvm-dwarfdump does, which reads no units from one on that it does not take.
+/// Checks a header like llvm-dwarfdump, which stops at the first invalid one.
 ///
 /// # Errors
-/// If the type of a type unit is not in the unit, or the index of a package does not say where its abbreviations are.
+/// If the type of a type unit is not in the unit, or the index of a package does not locate its abbreviations.
 fn readable(attributes: &Attributes<'_, '_>, unit: &Header<'_>, is_package: bool) -> Result<()> {
     let malformed = |reason: &str| Error::malformed("unit header", reason);
     if let Some((_, at)) = type_signature(&unit.header) {
@@ -139,7 +139,7 @@ fn readable(attributes: &Attributes<'_, '_>, unit: &Header<'_>, is_package: bool
 pub(super) fn has_entry(sources: &Sources<'_>, dialect: Dialect, offset: u64) -> Result<bool> {
     let info = sources.info(dialect)?;
     for id in info.unit_ids() {
-        // A unit that cannot be read has no entries; what is wrong with it is said where it is printed.
+        // An unreadable unit has no entries. The error is reported when the unit is printed.
         let Ok(unit) = info.unit_info(id) else {
             continue;
         };
@@ -160,7 +160,7 @@ fn has_partner(info: &DebugInfo<'_>, id: UnitId) -> bool {
     info.unit_info(id).is_ok_and(|unit| unit.partner.is_some())
 }
 
-/// The name of the type that a type unit is for, as its entry has it.
+/// Returns the name of the type in a type unit, from its entry.
 fn type_name<'a>(info: &DebugInfo<'a>, unit: &Header<'a>) -> String {
     let Some((_, at)) = type_signature(&unit.header) else {
         return String::new();
@@ -174,7 +174,7 @@ fn type_name<'a>(info: &DebugInfo<'a>, unit: &Header<'a>) -> String {
     name.map_or(String::new(), |name| name.to_string())
 }
 
-/// Prints the entries of a unit that are selected.
+/// Prints the selected entries of a unit.
 fn one<'a>(
     attributes: &Attributes<'_, 'a>,
     unit: &Header<'a>,
@@ -227,7 +227,7 @@ fn one<'a>(
 /// Reads the abbreviations of a unit to their end.
 ///
 /// # Errors
-/// If they break off, or are not there at all.
+/// If they are malformed or missing.
 fn whole_abbreviations(
     attributes: &Attributes<'_, '_>,
     unit: &Header<'_>,
@@ -254,7 +254,7 @@ fn whole_abbreviations(
     Ok(())
 }
 
-/// Where the first entry of a unit is, if it is a null entry.
+/// Returns the offset of the first entry of a unit, if it is a null entry.
 fn only_null(unit: &Header<'_>) -> Option<u64> {
     let start = unit.header.header_size() as u64;
     let offset = unit.facts.offset.saturating_add(start);
@@ -263,7 +263,7 @@ fn only_null(unit: &Header<'_>) -> Option<u64> {
     is_null.then_some(offset)
 }
 
-/// Returns what llvm-dwarfdump says of the offset of abbreviations that it does not read.
+/// Returns llvm-dwarfdump's note about an invalid offset of abbreviations.
 fn invalid(error: &Error) -> &'static str {
     let section = error.origin().map_or("", |origin| origin.section);
     match section.starts_with(".debug_abbrev") {
@@ -313,7 +313,7 @@ fn walk<'a>(
     sink.begin_unit(unit, section, is_whole && !is_summary)?;
     match (is_summary, type_signature(&unit.header)) {
         (true, Some((signature, _))) => sink.summary(unit, signature)?,
-        // Of the other units nothing is printed then.
+        // Nothing is printed for the other units then.
         (true, None) => {}
         (false, _) => entries::walk(attributes, unit, context, sink)?,
     }

@@ -1,4 +1,4 @@
-//! The indices of a package, `.debug_cu_index` and `.debug_tu_index`, slot by slot.
+//! Prints the indices of a package, `.debug_cu_index` and `.debug_tu_index`, slot by slot.
 //!
 //! Sources: DWARF 5 §7.3.5; for version 2 the description of GNU's extension, "DWARF Package File Format".
 
@@ -29,7 +29,7 @@ struct RowFields {
     parts: Vec<[Hex; 2]>,
 }
 
-/// Returns true if the parts of a column are printed with 64 bits: those of units.
+/// Returns true if the parts of a column are printed with 64 bits: the columns for units.
 fn is_wide(column: &str) -> bool {
     matches!(column, "INFO" | "TYPES")
 }
@@ -50,7 +50,7 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
     }
 }
 
-/// The index, as it is printed.
+/// The index, with its style.
 struct Printed<'a>(PackageIndex<'a>);
 
 impl Printed<'_> {

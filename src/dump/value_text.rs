@@ -1,6 +1,6 @@
-//! The texts of values that need nothing but their form and the attribute they belong to.
+//! Formats values that depend only on their form and attribute.
 //!
-//! The words are those of llvm-dwarfdump 22.
+//! The wording follows llvm-dwarfdump 22.
 
 use gimli::constants as dw;
 use gimli::{AttributeValue, DwAt, DwForm};
@@ -13,7 +13,7 @@ use crate::debug_info::{Bytes, DieValue};
 pub(super) const LANGUAGE_NAME: DwAt = DwAt(0x90);
 pub(super) const LANGUAGE_VERSION: DwAt = DwAt(0x91);
 
-/// Returns the properties of Objective-C that the bits of a number stand for, as they stand after it.
+/// Returns the Objective-C properties for the bits of a number, as the note after it.
 pub(super) fn properties(bits: u64) -> String {
     const NAMES: [&str; 15] = [
         "readonly",
@@ -45,7 +45,7 @@ pub(super) fn properties(bits: u64) -> String {
     }
 }
 
-/// Returns true if a block that an attribute has is an expression, as it was before DWARF 4.
+/// Returns true if a block in this attribute is an expression, as before DWARF 4.
 pub(super) fn is_location(name: DwAt) -> bool {
     [
         dw::DW_AT_location,
@@ -71,14 +71,14 @@ pub(super) fn is_location(name: DwAt) -> bool {
     .contains(&name)
 }
 
-/// What stands before the entries of a list: the index it has, and where it is.
+/// Returns the text before the entries of a list: its index, and its offset.
 pub(super) fn list_head(
     attribute: &gimli::Attribute<Bytes<'_>>,
     what: &str,
     offset: u64,
     unit: UnitFacts,
 ) -> String {
-    // The offset of a range list that is no index is shown as its form has it, all others short.
+    // The offset of a range list without an index is shown in its form, all others are shortened.
     let short = address(offset, 4);
     #[expect(
         clippy::wildcard_enum_match_arm,
@@ -93,7 +93,7 @@ pub(super) fn list_head(
     format!("indexed ({index:#x}) {what} = {short}")
 }
 
-/// Returns a constant as its form has it: as wide as it is encoded, or decimal where it has no width.
+/// Formats a constant by its form: with the encoded width, or decimal if it has no width.
 pub(super) fn constant_text(form: DwForm, value: &DieValue<'_>) -> String {
     #[expect(clippy::wildcard_enum_match_arm, reason = "called for constants only")]
     let bits = match value {

@@ -1,5 +1,4 @@
-//! Arithmetic, logic, comparison and conversion. Sources: HET A.2.5.4.3.2 and A.2.5.4.3.3, USAGE "Base
-//! Type Conversions".
+//! Implements arithmetic, logic, comparison and conversion. Sources: HET A.2.5.4.3.2 and A.2.5.4.3.3, USAGE "Base Type Conversions".
 
 use super::context::{LaneFocus, Reading};
 use super::machine::Machine;
@@ -9,7 +8,7 @@ use crate::arch::{AddressSpace, Apertures, scratch};
 use crate::error::{Error, ErrorKind, Need, Result, SpecRule};
 
 impl<'a> Machine<'_, '_, 'a> {
-    // Where the operation is known, nothing is left of the choice.
+    // With a constant operation, the compiler removes the choice.
     #[inline(always)]
     pub(super) fn binary(&mut self, operation: Binary) -> Result<()> {
         if self.generic_bits == 64
@@ -23,7 +22,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.binary_slow(operation)
     }
 
-    /// For values of other types, and such as differ from lane to lane.
+    /// Handles values of other types, and values that differ from lane to lane.
     fn binary_slow(&mut self, operation: Binary) -> Result<()> {
         self.need(2)?;
         if self.context.lane == LaneFocus::All
@@ -35,8 +34,8 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::from_value(a.binary(operation, &b)?))
     }
 
-    /// Takes two operands, the second entry first. Tolerant, an integer of the generic type beside one of a base
-    /// type has that type: LLVM does not convert its literals.
+    /// Takes two operands, the second entry first. In a tolerant reading, an integer of the generic type beside one of a base type gets that type,
+    /// since LLVM does not convert its literals.
     fn pop_operands(&mut self) -> Result<(Value, Value)> {
         let b = self.pop_value()?;
         let a = self.pop_value()?;
@@ -51,8 +50,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    /// Adds, subtracts or multiplies where an operand differs from lane to lane; nothing, and nothing
-    /// popped, where the general way must do it.
+    /// Adds, subtracts or multiplies if an operand differs from lane to lane. Returns `None`, and pops nothing, if the general path is needed.
     fn binary_linear(&mut self, operation: Binary) -> Result<Option<Entry<'a>>> {
         let (Some(a), Some(b)) = (self.stack.below(1), self.stack.top()) else {
             return Ok(None);
@@ -82,7 +80,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 
     pub(super) fn plus_constant(&mut self, constant: u64) -> Result<()> {
-        // An address is what `DW_OP_breg*` gives.
+        // `DW_OP_breg*` produces an address.
         if self.generic_bits == 64
             && let Some(top) = self.stack.top_mut()
             && let Entry::Generic(value) | Entry::Address(value) = *top
@@ -170,7 +168,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::from_value(Value::new(to, value.bits)))
     }
 
-    /// Returns the type at an offset, where 0 means the generic type and needs no unit.
+    /// Returns the type at an offset. 0 means the generic type and needs no unit.
     fn type_or_generic(&mut self, offset: u64) -> Result<BaseType> {
         if offset == 0 {
             Ok(self.generic())
@@ -179,7 +177,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    /// Converts an address from one space to another, as an address space cast does.
+    /// Converts an address from one space to another, like an address space cast.
     fn convert_address(&mut self, value: &Value, to: BaseType) -> Result<Value> {
         let (from, into) = (value.base_type.address_space, to.address_space);
         let refuse = || {
@@ -193,7 +191,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let wave = self.context.wave.ok_or_else(|| Error::from(Need::Wave))?;
         let apertures = wave.apertures().ok_or_else(|| Error::from(Need::Apertures));
         let result = match (from, into) {
-            // A private pointer of a lane is one of the wave at the place of the lane's byte.
+            // A lane's private pointer becomes the wave's pointer to the same byte.
             (AddressSpace::Generic, AddressSpace::PrivateWave) => {
                 let private = apertures?.pointer_from_generic(AddressSpace::PrivateLane, address);
                 let private = private
@@ -207,7 +205,7 @@ impl<'a> Machine<'_, '_, 'a> {
                     LaneFocus::All => return Err(self.needs_lane()),
                 }
             }
-            // Without apertures everything is global.
+            // Without apertures, all addresses are global.
             (AddressSpace::Generic, AddressSpace::None) => {
                 match Apertures::resolve(wave.apertures(), address) {
                     (AddressSpace::None, address) => address,

@@ -1,4 +1,4 @@
-//! The budget of an evaluation.
+//! Tracks the budget of an evaluation.
 
 use core::cell::Cell;
 
@@ -11,21 +11,20 @@ use crate::location::Location;
 pub(super) struct Budget {
     pub(super) steps: u32,
     pub(super) depth: u16,
-    /// True if anything depended on the lane.
+    /// True if the result depended on the lane.
     pub(super) used_lane: bool,
-    /// True if something could not be done for all lanes at once.
+    /// True if an operation could not handle all lanes at once.
     pub(super) needs_lane: bool,
 }
 
-/// How many steps are taken at once. Before more are taken it is looked at how much the arena holds: each step may put
-/// something there.
+/// The number of steps taken at once. The arena's size is checked before the next slice, since each step may allocate there.
 const SLICE: u32 = 1 << 20;
 
 impl Budget {
     pub(super) fn new(context: &Context<'_, '_>) -> Budget {
         Budget {
             steps: context.limits.steps,
-            // Who began the evaluation around this one may have larger limits.
+            // The enclosing evaluation may have larger limits.
             depth: (context.limits.depth).saturating_sub(context.nesting.map_or(0, Cell::get)),
             used_lane: false,
             needs_lane: false,
@@ -35,7 +34,7 @@ impl Budget {
     /// Takes `count` steps.
     ///
     /// # Errors
-    /// [`Limit::Steps`], and none are taken; [`Limit::Work`].
+    /// [`Limit::Steps`], without taking any; [`Limit::Work`].
     #[inline(always)]
     pub(super) fn charge(&mut self, count: u32, context: &Context<'_, '_>) -> Result<()> {
         let Some(steps) = self.steps.checked_sub(count) else {
@@ -58,8 +57,7 @@ impl Budget {
         steps_for_places(location).map_or(Ok(()), |steps| self.charge(steps, context))
     }
 
-    /// Reserves up to [`SLICE`] steps of this evaluation's budget and of the question's; those that are not used go back with
-    /// [`refund`](Budget::refund).
+    /// Reserves up to [`SLICE`] steps of this evaluation's budget and of the query's meter. [`refund`](Budget::refund) returns unused ones.
     #[inline(always)]
     pub(super) fn prepay(&mut self, context: &Context<'_, '_>) -> u32 {
         let most = self.steps.min(SLICE);
@@ -72,7 +70,7 @@ impl Budget {
         taken
     }
 
-    /// Gives back steps that were taken and not used.
+    /// Returns steps that were reserved and not used.
     #[inline(always)]
     pub(super) fn refund(&mut self, count: u32, context: &Context<'_, '_>) {
         debug_assert!(
@@ -86,7 +84,7 @@ impl Budget {
     }
 }
 
-/// Returns a step for each place of a location that has several: whatever is done with it is done to every one.
+/// Returns the steps for a location: one for each place if there are several, since each place is processed.
 #[inline]
 pub(super) fn steps_for_places(location: &Location<'_>) -> Option<u32> {
     match location {
@@ -110,7 +108,7 @@ mod tests {
     use crate::location::Arena;
     use crate::meter::Meter;
 
-    /// A frame, and debugging information, that notes how many steps were done when it was asked, and takes ten itself.
+    /// A frame and debugging information that record the number of steps when queried, and take ten steps themselves.
     struct Asked<'d> {
         meter: &'d Meter,
         at: Cell<Option<u64>>,
@@ -119,7 +117,7 @@ mod tests {
     impl Asked<'_> {
         fn note(&self) {
             self.at.set(Some(self.meter.steps()));
-            // That there are none left is what the caller finds.
+            // The caller detects that none are left.
             let _ = self.meter.work(10);
         }
     }
@@ -148,7 +146,7 @@ mod tests {
     }
 
     impl<'a> Resolver<'a> for Asked<'_> {
-        /// What is pointed at is a constant, what is called nothing.
+        /// The target of a reference in a section is a constant, the target of a call is nothing.
         fn procedure(&self, _: Unit, die: DieReference) -> Result<Procedure<'a>> {
             self.note();
             Ok(match die {
@@ -179,13 +177,13 @@ mod tests {
         }
     }
 
-    /// What is evaluated after two operations. The numbers are the steps that whoever is asked finds done, and those that
-    /// the evaluation takes by itself; the last text is the frame base.
+    /// Operations evaluated after two others. The numbers are the steps counted at the query, and the total steps of the evaluation itself. The last
+    /// text is the frame base.
     const ASKING: [(&str, u64, u64, &str); 12] = [
         ("DW_OP_regx 0x28, DW_OP_drop", 3, 4, ""),
         ("DW_OP_LLVM_call_frame_entry_reg 0x28, DW_OP_drop", 3, 4, ""),
         ("DW_OP_call_frame_cfa, DW_OP_drop", 3, 4, ""),
-        // The frame is asked after the first operation of its base has begun.
+        // The frame is queried after the first operation of its base has begun.
         ("DW_OP_fbreg +0x1, DW_OP_drop", 4, 5, "DW_OP_call_frame_cfa"),
         (
             "DW_OP_fbreg +0x1, DW_OP_drop",
@@ -193,7 +191,7 @@ mod tests {
             6,
             "DW_OP_call_frame_cfa, DW_OP_nop",
         ),
-        // The expression within: two operations before the frame is asked, one after.
+        // The inner expression: two operations before the frame is queried, one after.
         (
             "DW_OP_entry_value(DW_OP_lit1, DW_OP_call_frame_cfa, DW_OP_drop), DW_OP_drop",
             5,
@@ -203,10 +201,10 @@ mod tests {
         ("DW_OP_addrx 0x1, DW_OP_drop", 3, 4, ""),
         ("DW_OP_constx 0x1, DW_OP_drop", 3, 4, ""),
         ("DW_OP_lit0, DW_OP_form_tls_address, DW_OP_drop", 4, 5, ""),
-        // To find an entry counts as 16 steps.
+        // Finding an entry costs 16 steps.
         ("DW_OP_call4 0x8, DW_OP_nop", 19, 20, ""),
         ("DW_OP_lit0, DW_OP_convert 0x8, DW_OP_drop", 20, 21, ""),
-        // What is pointed at is looked for where its location is needed, by the fifth operation.
+        // The target is looked up when its location is needed, by the fifth operation.
         (
             "DW_OP_implicit_pointer 0x8 +0x0, DW_OP_deref, DW_OP_LLVM_offset_uconst 0x0, DW_OP_drop",
             21,
@@ -215,7 +213,7 @@ mod tests {
         ),
     ];
 
-    /// Evaluates `DW_OP_lit1, DW_OP_drop` and `text`: the result, the steps found and the steps done.
+    /// Evaluates `DW_OP_lit1, DW_OP_drop` and `text`. Returns the result, the steps at the query and the total steps.
     fn ask(text: &str, frame_base: &str, limits: Limits) -> (Result<()>, Option<u64>, u64) {
         let arena = Arena::new();
         let expression = |text: &str| {
@@ -256,7 +254,7 @@ mod tests {
         }
     }
 
-    /// A step for the call site that is asked about; without debugging information there is none to ask about.
+    /// Querying a call site costs a step. Without debugging information there is no query.
     #[test]
     fn asking_a_call_site_is_a_step() {
         let steps = |has_resolver: bool| {
@@ -277,7 +275,7 @@ mod tests {
             // DW_OP_entry_value of DW_OP_reg17
             let expression =
                 ExpressionBytes::alone(&[0xa3, 1, 0x61], Unit::unknown(Encoding::AMDGPU));
-            // The register is in memory, and there is no wave that has any.
+            // The register is in memory, but there is no wave.
             let error = evaluate(&expression, ResultKind::Any, &context).unwrap_err();
             assert_eq!(*error.kind(), ErrorKind::MissingContext(Need::Wave));
             meter.steps()
@@ -295,7 +293,7 @@ mod tests {
                 ..Limits::DEFAULT
             };
             let own = u32::try_from(steps).unwrap();
-            // The ten are the stop's, not this evaluation's.
+            // The stop charges the ten, not this evaluation.
             ask(text, base, limits(own, steps + 10)).0.unwrap();
             for (limits, reached) in [
                 (limits(own - 1, steps + 10), Limit::Steps),

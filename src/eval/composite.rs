@@ -1,4 +1,4 @@
-//! Composites. Source: HET A.2.5.4.4.6.
+//! Implements composites. Source: HET A.2.5.4.4.6.
 
 use super::machine::Machine;
 use super::stack::Entry;
@@ -36,7 +36,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.building()?.append(location, bit_size, bounds, arena)
     }
 
-    /// Returns the composite on top, to which parts can be added: a new one if there is none.
+    /// Returns the incomplete composite on top, or a new one if there is none.
     #[inline(always)]
     fn building(&mut self) -> Result<&mut Incomplete<'a>> {
         if !self.stack.top_is_incomplete() {
@@ -48,7 +48,7 @@ impl<'a> Machine<'_, '_, 'a> {
         Ok(building)
     }
 
-    /// Pops the location that a part starts at.
+    /// Pops the location at which a part starts.
     #[inline]
     fn pop_part(&mut self, bit_offset: u64) -> Result<Location<'a>> {
         let entry = self.pop()?;
@@ -109,7 +109,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let one = self.pop_location()?;
         let zero = self.pop_location()?;
         if zero.single().is_none() || one.single().is_none() {
-            // Each element gets places of its own.
+            // Each element has its own places.
             let places = zero.places().len().max(one.places().len());
             // No evaluation has more steps than a number of 32 bits counts.
             let places = u32::try_from(places).unwrap_or(u32::MAX);
@@ -122,12 +122,12 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(at_start(composite)))
     }
 
-    /// Returns true if the expression has the meaning of DWARF 6.
+    /// Returns true if the expression has DWARF 6 semantics.
     pub(super) fn is_dwarf6(&self) -> bool {
         self.here.expression.unit.encoding.dialect.is_dwarf6()
     }
 
-    /// `DW_OP_LLVM_NVIDIA_mux`, which is not described.
+    /// `DW_OP_LLVM_NVIDIA_mux`, which is undocumented.
     #[cold]
     pub(super) fn of_nvidia(&mut self, _selector: u64) -> Result<()> {
         Err(ErrorKind::Unsupported("an operation of NVIDIA that is not described").into())
@@ -141,8 +141,7 @@ impl<'a> Machine<'_, '_, 'a> {
         Ok(())
     }
 
-    /// The overlay of DWARF 6 (251120.1): it covers the storage of the base, which is as long as it needs to be, and the result
-    /// starts where the base does.
+    /// Implements the overlay of DWARF 6 (251120.1). It covers the storage of the base, extended as needed, and the result starts where the base does.
     fn overlay_of_dwarf6(&mut self, scale: i128) -> Result<()> {
         self.need(4)?;
         let width = self.pop_value()?.to_signed()?;
@@ -162,7 +161,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let end = start.saturating_add(width);
         let (arena, bounds, lanes) = (self.context.arena, self.bounds(), self.lanes());
         let storage = Location::One(Place::new(place.storage, 0));
-        // Undefined storage has no end: it counts as large as a composite can be.
+        // Undefined storage is unbounded, so it gets the maximum size of a composite.
         let size = storage.bits_left().min(bounds.bits);
         let composite = Incomplete::above(None, arena);
         let gap = start.saturating_sub(size);
@@ -205,7 +204,7 @@ impl<'a> Machine<'_, '_, 'a> {
             u128::try_from(value.saturating_mul(scale)).map_err(|_| SpecRule::OverlayRange)
         };
         let (size, offset) = (bits(size)?, bits(offset)?);
-        // Undefined storage has no end: it counts as large as a composite can be.
+        // Undefined storage is unbounded, so it gets the maximum size of a composite.
         let base_size = base.bits_left().min(self.bounds().bits);
         let end = offset
             .checked_add(size)
@@ -234,7 +233,7 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 }
 
-/// Returns the bounds of composites.
+/// Returns the limits of composites.
 pub(super) fn bounds(limits: &Limits) -> Bounds {
     // As large as the largest address space, in bits.
     Bounds {
@@ -244,7 +243,7 @@ pub(super) fn bounds(limits: &Limits) -> Bounds {
     }
 }
 
-/// Returns all of a composite.
+/// Returns the location of a whole composite.
 pub(super) fn at_start<'a>(composite: &'a Composite<'a>) -> Location<'a> {
     Location::One(Place::new(Storage::Composite(composite), 0))
 }

@@ -1,4 +1,4 @@
-//! The context of an evaluation. Source: HET A.2.5.1.
+//! Defines the context of an evaluation. Source: HET A.2.5.1.
 
 use core::cell::Cell;
 use core::fmt;
@@ -14,7 +14,7 @@ use crate::wave::Wave;
 
 /// The kind of result that is required ("current result kind").
 ///
-/// It is exhaustive on purpose: HET A.2.5.1 defines these.
+/// Intentionally exhaustive: HET A.2.5.1 defines these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResultKind {
     /// Any result.
@@ -28,7 +28,7 @@ pub enum ResultKind {
 
 /// The result of an evaluation.
 ///
-/// It is exhaustive on purpose: a result is one or the other.
+/// Intentionally exhaustive: HET has only these two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome<'a> {
     /// A value.
@@ -39,20 +39,20 @@ pub enum Outcome<'a> {
 
 /// The lane for which an expression is evaluated ("current lane").
 ///
-/// It is exhaustive on purpose: there is no other focus.
+/// Intentionally exhaustive: there is no other focus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LaneFocus {
-    /// None: what needs a lane fails.
+    /// No lane: expressions that need a lane fail.
     #[default]
     None,
-    /// One.
+    /// One lane.
     One(Lane),
-    /// All at once: the result may stand for all lanes.
+    /// All lanes at once: the result may stand for all of them.
     All,
 }
 
 impl LaneFocus {
-    /// Returns the owner of the memory for an address of a space.
+    /// Returns the owner of memory at an address of a space.
     #[inline]
     pub(crate) const fn select(self, space: AddressSpace) -> LaneSelect {
         match self {
@@ -71,14 +71,13 @@ pub enum Reading {
     /// Strictly.
     #[default]
     Strict,
-    /// As gdb does: `DW_OP_breg*` of a register that is narrower than an address zero-extends it.
+    /// Like gdb: `DW_OP_breg*` of a register narrower than an address zero-extends it.
     Tolerant,
 }
 
-/// A call frame: where its registers are, and what its caller is ("current call frame").
+/// A call frame ("current call frame"): the locations of its registers, and its caller.
 ///
-/// The frame at the top of the stack has its registers in the wave itself; those below find them through
-/// the call frame information of the frames above.
+/// The registers of the top frame are in the wave itself. Lower frames find them through the call frame information of the frames above.
 pub trait Frame<'a> {
     /// Returns the location of `register` while this frame waits for its callee.
     ///
@@ -98,24 +97,24 @@ pub trait Frame<'a> {
     /// If the call frame information does not give it.
     fn cfa(&self) -> Result<Location<'a>>;
 
-    /// Calls `visit` with the frame that called this one and the address of its call site in the code
-    /// object. Gives whether there is such a frame.
+    /// Calls `visit` with the frame that called this one and the address of its call site in the code object. Returns false if there is no such
+    /// frame.
     ///
     /// # Errors
-    /// If the call frame information cannot tell, and those of `visit`.
+    /// If the call frame information does not give it, or `visit` fails.
     fn with_caller(&self, visit: &mut dyn FnMut(&dyn Frame<'a>, u64) -> Result<()>)
     -> Result<bool>;
 
-    /// Returns true if nothing says where `register` of the caller is, so that it is taken to be as it was.
+    /// Returns true if no rule covers `register` of the caller, so that it is assumed to be unchanged.
     fn is_assumed_in_caller(&self, register: Register) -> bool {
         let _ = register;
         false
     }
 }
 
-/// The subprogram that contains the program location, as far as expressions refer to it.
+/// The attributes of the subprogram at the program location to which expressions refer.
 ///
-/// It is exhaustive on purpose: debuggers write it as a literal.
+/// Intentionally exhaustive: debuggers write it as a literal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Subprogram<'a> {
     /// `DW_AT_frame_base`.
@@ -129,8 +128,8 @@ pub struct Subprogram<'a> {
 /// Makes a location of an offset into thread-local storage.
 pub type Tls<'c, 'a> = &'c dyn Fn(u64) -> Result<Location<'a>>;
 
-/// What an expression is evaluated in. An element that is not there is missed only by expressions that
-/// need it. Begin with [`new`](Context::new), or with what `inspect` makes of a frame or a program, and add what else is known.
+/// The context for evaluating an expression. A missing element affects only expressions that need it. Begin with [`new`](Context::new), or with a
+/// context that `inspect` makes for a frame or a program, and add further elements.
 ///
 /// ```
 /// use hetdwarf::eval::{Context, ExpressionBytes, Outcome, ResultKind, Unit, evaluate};
@@ -159,13 +158,13 @@ pub struct Context<'c, 'a> {
     pub arena: &'a Arena<'a>,
     /// The stopped wave ("current thread").
     pub wave: Option<&'c dyn Wave>,
-    /// The processor ("current target architecture"), where it matters.
+    /// The processor ("current target architecture"), if it matters.
     pub processor: Option<&'static Processor>,
     /// The lane in focus.
     pub lane: LaneFocus,
     /// The iteration in focus.
     pub iteration: Option<u64>,
-    /// The call frame; without one the wave's own registers are meant.
+    /// The call frame. Without one, the wave's own registers are used.
     pub frame: Option<&'c dyn Frame<'a>>,
     /// The program location, as an address of the code object.
     pub pc: Option<u64>,
@@ -183,17 +182,17 @@ pub struct Context<'c, 'a> {
     pub tls: Option<Tls<'c, 'a>>,
     /// The convention for reading expressions.
     pub reading: Reading,
-    /// The limits on work.
+    /// The limits on the evaluation.
     pub limits: Limits,
-    /// Counts the steps of all evaluations that are parts of one question.
+    /// The meter for the steps of all evaluations of one query.
     pub meter: Option<&'c Meter>,
-    /// Counts the levels of all evaluations that are within each other and stay together below
-    /// [`Limits::depth`]: those that a [`Frame`] begins while another one asks it for a register.
+    /// The nesting level of evaluations that must stay together below [`Limits::depth`]. A [`Frame`] begins such an evaluation while another one
+    /// reads a register from it.
     pub nesting: Option<&'c Cell<u16>>,
 }
 
 impl<'c, 'a> Context<'c, 'a> {
-    /// Creates a context with nothing in it.
+    /// Creates an empty context.
     #[must_use]
     pub fn new(arena: &'a Arena<'a>) -> Context<'c, 'a> {
         Context {
@@ -217,13 +216,13 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// Returns the same with results in another arena. What is in the context already has to live as long.
+    /// Sets the arena for results. The contents of the context must live as long.
     #[must_use]
     pub fn with_arena(self, arena: &'a Arena<'a>) -> Context<'c, 'a> {
         Context { arena, ..self }
     }
 
-    /// Returns the same with a stopped wave.
+    /// Sets the stopped wave.
     #[must_use]
     pub fn with_wave(self, wave: &'c dyn Wave) -> Context<'c, 'a> {
         Context {
@@ -232,10 +231,10 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// Returns the same where a wave is, without a frame.
+    /// Sets the program location of a wave, without a frame.
     ///
     /// * `pc`: its program location, an address of the process.
-    /// * `load_address`: where the code object is loaded.
+    /// * `load_address`: the load address of the code object.
     #[must_use]
     pub fn stopped_at(
         self,
@@ -249,7 +248,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// Returns the same for a processor.
+    /// Sets the processor.
     #[must_use]
     pub fn with_processor(self, processor: &'static Processor) -> Context<'c, 'a> {
         Context {
@@ -258,13 +257,13 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// Returns the same with another lane in focus.
+    /// Sets the lane in focus.
     #[must_use]
     pub fn with_lane(self, lane: LaneFocus) -> Context<'c, 'a> {
         Context { lane, ..self }
     }
 
-    /// Returns the same with an iteration in focus.
+    /// Sets the iteration in focus.
     #[must_use]
     pub fn with_iteration(self, iteration: Option<u64>) -> Context<'c, 'a> {
         Context { iteration, ..self }
@@ -279,7 +278,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// Returns the same at a program location, an address of the code object.
+    /// Sets the program location, an address of the code object.
     #[must_use]
     pub fn with_pc(self, pc: u64) -> Context<'c, 'a> {
         Context {
@@ -288,7 +287,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// Returns the same in a subprogram.
+    /// Sets the subprogram.
     #[must_use]
     pub fn with_subprogram(self, subprogram: Subprogram<'a>) -> Context<'c, 'a> {
         Context {
@@ -297,7 +296,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// Returns the same with debugging information.
+    /// Sets the debugging information.
     #[must_use]
     pub fn with_resolver(self, resolver: &'c dyn Resolver<'a>) -> Context<'c, 'a> {
         Context {
@@ -306,7 +305,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// Returns the same for an object ("current object").
+    /// Sets the object ("current object").
     #[must_use]
     pub fn with_object(self, object: Option<Location<'a>>) -> Context<'c, 'a> {
         Context { object, ..self }
@@ -321,7 +320,7 @@ impl<'c, 'a> Context<'c, 'a> {
         }
     }
 
-    /// Returns the same with thread-local storage.
+    /// Sets the thread-local storage.
     #[must_use]
     pub fn with_tls(self, tls: Tls<'c, 'a>) -> Context<'c, 'a> {
         Context {
@@ -336,19 +335,19 @@ impl<'c, 'a> Context<'c, 'a> {
         Context { reading, ..self }
     }
 
-    /// Returns the same within other limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Context<'c, 'a> {
         Context { limits, ..self }
     }
 
-    /// Returns the same with steps counted by another meter; without one each evaluation has all that its limits allow.
+    /// Sets the meter for steps. Without one, each evaluation has the full budget of its limits.
     #[must_use]
     pub fn with_meter(self, meter: Option<&'c Meter>) -> Context<'c, 'a> {
         Context { meter, ..self }
     }
 
-    /// Returns the same with levels counted together with those of other evaluations: see [`Context::nesting`].
+    /// Shares the nesting level with other evaluations: see [`Context::nesting`].
     #[must_use]
     pub fn with_nesting(self, nesting: &'c Cell<u16>) -> Context<'c, 'a> {
         Context {

@@ -1,4 +1,4 @@
-//! Branches and calls. Source: HET A.2.5.4.2.
+//! Implements branches and calls. Source: HET A.2.5.4.2.
 
 use fallible_iterator::FallibleIterator;
 
@@ -10,11 +10,11 @@ use crate::error::{Error, Limit, Need, Result, SpecRule};
 use crate::expr::{Decoder, operations};
 use crate::location::{Location, Place, Storage};
 
-/// The steps that are charged for finding and reading an entry.
+/// The steps charged for finding and reading an entry.
 pub(super) const ENTRY: u32 = 16;
 
 impl<'c, 'a> Machine<'_, 'c, 'a> {
-    /// Returns the resolver of entries. Evaluations that it makes to answer take steps as well.
+    /// Returns the resolver of entries, after returning unused steps: its own evaluations take steps as well.
     pub(super) fn resolver(&mut self) -> Result<&'c dyn Resolver<'a>> {
         self.flush();
         self.context.resolver.ok_or_else(|| Need::Unit.into())
@@ -22,7 +22,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
 
     #[inline(always)]
     pub(super) fn branch_if(&mut self, decoder: &mut Decoder<'a>, distance: i16) -> Result<()> {
-        // A value that differs from lane to lane is refused here, and each lane then branches for itself.
+        // A value that differs from lane to lane is rejected here, and each lane is then evaluated on its own.
         let taken = if let Some(value) = self.stack.top_generic() {
             let taken = *value != 0;
             self.stack.drop_last();
@@ -40,7 +40,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     #[inline(always)]
     pub(super) fn branch(&mut self, decoder: &mut Decoder<'a>, distance: i16) -> Result<()> {
         let after = decoder.position();
-        // A target before the start is so large that it is after the end.
+        // A target before the start wraps to a number after the end.
         let target = after.wrapping_add_signed(distance.into());
         if target != self.here.valid_target {
             self.check_target(target)?;
@@ -48,8 +48,8 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         decoder.cursor().go_to(target)
     }
 
-    /// A branch must go to the start of an operation, as decoded from the first byte, or to the end.
-    // Once for each target that is not the one before.
+    /// Checks that a branch target is the start of an operation, decoded from the first byte, or the end.
+    // Each new target is checked once.
     #[cold]
     fn check_target(&mut self, target: usize) -> Result<()> {
         let expression = self.here.expression;
@@ -67,7 +67,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
             // No evaluation has more steps than it counts.
             count = count.saturating_add(1);
         }
-        // Finding the start of an operation is work like executing those before it.
+        // Finding the start of an operation costs as much as executing the operations before it.
         self.charge(count)?;
         if at != target {
             return Err(SpecRule::BranchTarget.into());
@@ -76,7 +76,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// Calls what an entry has; `decoder` goes on in it, if it is executed on this stack.
+    /// Calls the expression of an entry. If it is executed on this stack, `decoder` continues in it.
     #[inline(always)]
     pub(super) fn call(&mut self, decoder: &mut Decoder<'a>, die: DieReference) -> Result<()> {
         self.here.decoder = *decoder;
@@ -88,7 +88,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     fn call_entry(&mut self, die: DieReference) -> Result<()> {
         self.charge(ENTRY)?;
         let found = self.resolver()?.procedure(self.unit(), die);
-        // It is large: it is copied once, to where it is executed.
+        // It is large, so it is copied only once, to its final place.
         match &found {
             Ok(Procedure::Location(LocationAttribute::Expression(expression))) => {
                 self.enter()?;
@@ -131,7 +131,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         self.say_depth();
     }
 
-    /// Tells those that begin an evaluation within this one how deep they are.
+    /// Stores the current depth for evaluations that begin within this one.
     fn say_depth(&self) {
         if let Some(nesting) = self.context.nesting {
             debug_assert!(self.budget.depth <= self.context.limits.depth);
@@ -139,7 +139,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         }
     }
 
-    /// Evaluates the location of another attribute on a stack of its own.
+    /// Evaluates the location in another attribute on a separate stack.
     pub(super) fn nested(
         &mut self,
         attribute: &LocationAttribute<'a>,

@@ -1,10 +1,9 @@
-//! `DW_OP_entry_value`: what an expression was on entry to the function.
+//! Implements `DW_OP_entry_value`: the value of an expression on entry to the function.
 //!
-//! Read strictly, it is evaluated in the caller's frame, whose registers call frame information recovers. That is
-//! nothing for a register that a call need not preserve, which parameters are passed in. Compilers therefore say at the
-//! call site what they put into the register (`DW_AT_call_value`); a tolerant reading takes that first. Values in several
-//! registers are left to the letter: gcc says there what is in the first one.
-//! Sources: HET A.2.5.4.3.4, item 8; DWARF 5 §2.5.1.7, §3.4.2.
+//! Read strictly, it is evaluated in the caller's frame, whose registers call frame information recovers. Parameters are passed in registers that a
+//! callee need not preserve, which are lost. Compilers therefore record their values at the call site (`DW_AT_call_value`), and a tolerant reading
+//! tries those first. Values in several registers are read strictly: gcc gives only the value of the first. Sources: HET A.2.5.4.3.4, item 8; DWARF 5
+//! §2.5.1.7, §3.4.2.
 
 use super::budget::Budget;
 use super::context::{Context, Frame, Outcome, Reading, ResultKind};
@@ -46,9 +45,8 @@ impl<'a> Machine<'_, '_, 'a> {
             Outcome::Location(location) => {
                 let register = single_register(&expression);
                 let register = register.ok_or_else(|| Error::from(SpecRule::EntryValueKind))?;
-                // The type of a register is the integer that fills it; what is not wider than an address is
-                // generic, so that the expression can go on computing with it. The caller's register may be
-                // anywhere, so that its location does not tell its size.
+                // A register's value is an integer as wide as the register. Up to the size of an address it has the generic type, so that the
+                // expression can compute with it. The location of the caller's register does not give its size, since it may be anywhere.
                 let size = register.size_in_bits();
                 let bits = size.map_or(1, |size| size.min(128));
                 check_size(size, bits)?;
@@ -73,7 +71,7 @@ struct Call<'f, 'a> {
     address: u64,
 }
 
-/// Evaluates an expression as on entry to the function that was called.
+/// Evaluates an expression in the state at entry to the called function.
 fn on_entry<'a>(
     expression: &ExpressionBytes<'a>,
     call: &Call<'_, 'a>,
@@ -101,13 +99,13 @@ fn on_entry<'a>(
         address: call.address,
     };
     match resolver.call_site(register, place)? {
-        // An entry value is written where the register holds something else by now: that it is as it was, which
-        // call frame information may leave to be assumed, is not true then.
+        // Compilers write an entry value when the register has been overwritten since. The default assumption of call frame information, that it is
+        // unchanged, is wrong then.
         CallSite::Unknown if call.callee.is_assumed_in_caller(register) => {
             Err(ErrorKind::UndefinedRead.into())
         }
         CallSite::Unknown => run(expression, ResultKind::Any, &context, budget),
-        // What that function's frame was on entry is gone, and so are the registers.
+        // The frame of that function at its entry is gone, and so are its registers.
         CallSite::OtherFunction => {
             Err(ErrorKind::Unsupported("an entry value after a tail call").into())
         }
@@ -122,7 +120,7 @@ fn on_entry<'a>(
     }
 }
 
-/// Returns the register that is all of an expression.
+/// Returns the register, if the expression consists of it alone.
 pub(crate) fn single_register(expression: &ExpressionBytes<'_>) -> Option<Register> {
     let mut cursor = Cursor::new(expression.bytes);
     let number = match cursor.next_byte()? {
@@ -133,7 +131,7 @@ pub(crate) fn single_register(expression: &ExpressionBytes<'_>) -> Option<Regist
     Register::from_number(number).filter(|_| cursor.is_empty())
 }
 
-/// What of a value a register holds: of a generic one, which is as wide as an address, the low bits.
+/// Truncates a value to the size of a register. A generic value is as wide as an address.
 fn cut(value: Value, register: Register) -> Value {
     match register.size_in_bits() {
         Some(size) if size < value.base_type.bit_size => {

@@ -1,4 +1,4 @@
-//! `DW_OP_fbreg`, and the frame base that it counts from. Sources: HET A.2.5.4.4.3 and A.3.3.5.
+//! Implements `DW_OP_fbreg` and its frame base. Sources: HET A.2.5.4.4.3 and A.3.3.5.
 
 use fallible_iterator::FallibleIterator;
 
@@ -19,7 +19,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let frame_base = frame_base.ok_or_else(|| Error::from(Need::FrameBase))?;
         let location = self.frame_base(frame_base)?;
         let location = match location.single().map(|place| place.storage) {
-            // A register stands for the memory it points to.
+            // A register as frame base denotes the memory at its address.
             Some(Storage::Register(_)) => {
                 let base = self.address_in(&location, AddressSpace::None)?;
                 Location::byte(self.truncate(base))
@@ -49,12 +49,12 @@ impl<'a> Machine<'_, '_, 'a> {
         self.nested(frame_base, &context)
     }
 
-    /// A frame base that refers to itself is ill-formed (HET A.3.3.5); without this the depth would end it.
+    /// Detects a frame base that refers to itself, which is ill-formed (HET A.3.3.5). Otherwise the depth limit would end it.
     fn refuse_fbreg(&mut self, frame_base: &LocationAttribute<'a>) -> Result<()> {
         let LocationAttribute::Expression(expression) = frame_base else {
             return Ok(());
         };
-        // The usual frame base has no byte that could be one.
+        // The usual frame base has no byte that could be such an operation.
         const FBREG: u8 = first_code(Opcode::Fbreg);
         if !expression.bytes.contains(&FBREG) {
             return Ok(());

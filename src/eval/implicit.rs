@@ -1,4 +1,4 @@
-//! Implicit locations, and pointers that were optimised away. Source: HET A.2.5.4.4.5.
+//! Implements implicit locations, and pointers that were optimized away. Source: HET A.2.5.4.4.5.
 
 use super::context::Context;
 use super::control::ENTRY;
@@ -20,11 +20,11 @@ impl<'a> Machine<'_, '_, 'a> {
         }
         let entry = self.pop()?;
         let storage = if let Entry::Pointer(pointer) = entry {
-            // A pointer goes back to the location it came from.
+            // A pointer is converted back to its original location.
             Storage::ImplicitPointer(pointer)
         } else {
             let value = self.value_of(entry)?;
-            // At most 128 bits, unless the caller put more on the stack.
+            // At most 128 bits, unless the caller pushed a larger value.
             value.base_type.check_fits()?;
             Storage::Value {
                 bits: value.bits,
@@ -42,7 +42,7 @@ impl<'a> Machine<'_, '_, 'a> {
         space: AddressSpace,
     ) -> Result<()> {
         let unit = self.unit();
-        // Eight for each of at most 255 bytes.
+        // Eight bits for each of at most 255 bytes.
         let bit_size = space.address_size_in_bits(unit.encoding.address_size);
         let pointer = ImplicitPointer {
             entry,
@@ -58,10 +58,10 @@ impl<'a> Machine<'_, '_, 'a> {
         ))))
     }
 
-    /// Returns the implicit pointer that `bits` bits of a location hold as a whole. `None` if they hold none.
+    /// Returns the implicit pointer that fills `bits` bits of a location, or `None` if there is none.
     ///
     /// # Errors
-    /// [`SpecRule::ImplicitPointerUse`] if they hold a part of one, or one and something else.
+    /// [`SpecRule::ImplicitPointerUse`] if they hold only a part of one, or one and other bits.
     pub(super) fn implicit_pointer_at(
         &self,
         location: &Location<'a>,
@@ -86,7 +86,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    /// Returns the implicit pointer in a composite: all bits must be those of one pointer, in order.
+    /// Returns the implicit pointer in a composite: all bits must belong to one pointer, in order.
     fn implicit_pointer_in(
         &self,
         place: &Place<'a>,
@@ -100,7 +100,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 return Ok(None);
             };
             if let Storage::ImplicitPointer(pointer) = leaf.storage {
-                // The same storage, and consecutive bits of it from its first on.
+                // The same storage, and consecutive bits from its first one on.
                 let same = found.is_none_or(|found| core::ptr::eq(found, pointer));
                 if !same || leaf.bit_offset != u128::from(done) {
                     return Err(SpecRule::ImplicitPointerUse.into());
@@ -109,7 +109,7 @@ impl<'a> Machine<'_, '_, 'a> {
             } else {
                 other = true;
             }
-            // More than a number of 32 bits counts is more than all.
+            // A number beyond 32 bits exceeds the size anyway.
             done = done.saturating_add(u32::try_from(left).unwrap_or(u32::MAX).max(1));
         }
         match found {
@@ -147,7 +147,7 @@ impl<'a> Machine<'_, '_, 'a> {
         )
     }
 
-    /// Returns an integer that is taken from the stack for its bits, and how many it has.
+    /// Pops an integer as raw bits. Returns the bits and their number.
     pub(super) fn pop_mask(&mut self) -> Result<(u128, u32)> {
         let value = self.pop_value()?;
         if !value.base_type.is_integral() {
@@ -162,14 +162,14 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 }
 
-/// Returns the innermost place that holds bit `bit` of a place, moved there, and how many bits it holds from there on.
+/// Returns the innermost place that holds bit `bit` of a place, moved to it, and the number of bits it holds from there on.
 fn leaf_at<'a>(place: &Place<'a>, bit: u128) -> Option<(Place<'a>, u128)> {
     let mut here = Place {
         bit_offset: place.bit_offset.checked_add(bit)?,
         ..*place
     };
     let mut left = u128::MAX;
-    // Composites are nested to a limited depth.
+    // The nesting of composites is limited.
     while let Storage::Composite(composite) = here.storage {
         let part = composite.part_at(here.bit_offset)?;
         let within = here.bit_offset.checked_sub(part.start)?;

@@ -1,8 +1,7 @@
-//! Evaluates expressions that need no machine: one register, a few of them one after the other, or the CFA.
+//! Evaluates expressions that need no machine: one register, a few consecutive ones, or the CFA.
 //!
-//! More than half of all expressions of real code, and nearly all frame bases, are such. To set up the machine takes
-//! longer than they take. Result, errors and steps are those of the machine, which also does it where a limit is near.
-//! `BENCHMARKS.md` has the figures ("Fast paths").
+//! More than half of the expressions in real code, and nearly all frame bases, have this form. Setting up the machine would take longer than
+//! evaluating them. Result, errors and steps equal the machine's, which takes over near a limit. `BENCHMARKS.md` has the figures ("Fast paths").
 
 use arrayvec::ArrayVec;
 use fallible_iterator::FallibleIterator;
@@ -18,9 +17,9 @@ use crate::error::{Error, Result};
 use crate::expr::{Cursor, Opcode, first_code, operations};
 use crate::location::{Composite, Incomplete, Location};
 
-/// The most registers: 128 bits occupy as many scalar registers.
+/// The maximum number of registers: 128 bits fit into this many scalar registers.
 const MOST: usize = 4;
-/// The most entries that such an expression has on the stack: a composite, and the next register.
+/// The maximum stack depth of such an expression: a composite, and the next register.
 const ENTRIES: usize = 2;
 
 // The codes are the same in every dialect.
@@ -34,7 +33,7 @@ const CALL_FRAME_CFA: u8 = first_code(Opcode::CallFrameCfa);
 enum Named {
     /// `DW_OP_reg` or `DW_OP_regx`.
     Alone(Register),
-    /// `DW_OP_reg` or `DW_OP_regx` and then `DW_OP_piece`, once or several times.
+    /// `DW_OP_reg` or `DW_OP_regx` followed by `DW_OP_piece`, once or several times.
     InPieces,
     /// `DW_OP_call_frame_cfa`.
     Cfa,
@@ -42,26 +41,26 @@ enum Named {
 
 type Pieces = ArrayVec<Piece, MOST>;
 
-/// A register, and how much of it.
+/// A register, and the size of its piece.
 #[derive(Clone, Copy)]
 struct Piece {
     register: Register,
     bit_size: u16,
 }
 
-/// Returns true if an expression may be one of these: it begins with a register or the CFA, and that is all, or it ends with a piece.
+/// Returns true if an expression may have this form: it begins with a register or the CFA, and either that is all, or it ends with a piece.
 #[inline(always)]
 pub(super) fn may_name_registers(expression: &ExpressionBytes<'_>) -> bool {
-    /// The most bytes of a register operation.
+    /// The maximum size of a register operation in bytes.
     const ALONE: usize = 3;
     let bytes = expression.bytes;
-    // No register has so many bytes that the size of a piece would need two.
+    // No register is so large that the size of a piece would need two bytes.
     let ends_with_piece = || bytes.iter().nth_back(1) == Some(&PIECE);
     matches!(bytes.first(), Some(REG0..=REG31 | &REGX | &CALL_FRAME_CFA))
         && (bytes.len() <= ALONE || ends_with_piece())
 }
 
-/// Evaluates an expression that may be one of these.
+/// Evaluates an expression that may have this form.
 pub(super) fn run_in_registers<'a>(
     expression: &ExpressionBytes<'a>,
     kind: ResultKind,
@@ -91,7 +90,7 @@ pub(super) fn run_in_registers<'a>(
     }
 }
 
-/// Reads an expression that may be one of these, and its pieces.
+/// Decodes an expression that may have this form, and its pieces.
 #[inline(always)]
 fn recognise(expression: &ExpressionBytes<'_>, pieces: &mut Pieces) -> Option<Named> {
     let mut cursor = Cursor::new(expression.bytes);
@@ -105,7 +104,7 @@ fn recognise(expression: &ExpressionBytes<'_>, pieces: &mut Pieces) -> Option<Na
         let register = Register::from_number(number)?;
         match cursor.next_byte() {
             Some(PIECE) => {}
-            // After pieces it alone would be the result.
+            // After pieces, it alone would be the result.
             None if pieces.is_empty() => return Some(Named::Alone(register)),
             Some(_) | None => return None,
         }
@@ -115,17 +114,17 @@ fn recognise(expression: &ExpressionBytes<'_>, pieces: &mut Pieces) -> Option<Na
     Some(Named::InPieces)
 }
 
-/// Returns true if there is room for what such an expression makes, whatever it is.
+/// Returns true if the limits allow the result of any such expression.
 #[inline(always)]
 fn has_room(context: &Context<'_, '_>) -> bool {
     let limits = &context.limits;
-    // Slices have fewer entries than a number counts, by far.
+    // A slice has far fewer entries than a number can count.
     context.initial_stack.len().wrapping_add(ENTRIES) <= limits.stack as usize
         && limits.parts as usize >= MOST
         && limits.depth > 0
 }
 
-/// Evaluates an expression of one operation, which finds a location.
+/// Evaluates an expression of one operation, which yields a location.
 #[inline(always)]
 fn alone<'a>(
     find: impl FnOnce() -> Result<Location<'a>>,
@@ -142,7 +141,7 @@ fn alone<'a>(
     Ok(Outcome::Location(location))
 }
 
-/// Takes the steps of all pieces, if nothing can go wrong: they fit, and there are so many steps. Whether it is so.
+/// Takes the steps of all pieces and returns true, if nothing can fail: they fit, and enough steps are left.
 #[inline(always)]
 fn prepay_all(pieces: &Pieces, context: &Context<'_, '_>, budget: &mut Budget) -> bool {
     let fits = |piece: &Piece| fits(piece.register, piece.bit_size);
@@ -153,7 +152,7 @@ fn prepay_all(pieces: &Pieces, context: &Context<'_, '_>, budget: &mut Budget) -
         && budget.charge(steps, context).is_ok()
 }
 
-/// Returns the composite of pieces whose registers the frame has somewhere.
+/// Returns the composite of pieces whose registers are anywhere in the frame.
 fn in_frame<'a>(
     mut pieces: Pieces,
     expression: &ExpressionBytes<'a>,
@@ -161,7 +160,7 @@ fn in_frame<'a>(
     budget: &mut Budget,
 ) -> Result<&'a Composite<'a>> {
     let arena = context.arena;
-    // Where the frame has them in registers, as the innermost one has, nothing needs to be put together: `pieces` then says in which.
+    // If the frame has them in registers, as in the innermost frame, no composite is needed. `pieces` then has these registers.
     let mut composite: Option<&'a mut Incomplete<'a>> = None;
     for number in 0..pieces.len() {
         let (before, rest) = pieces.split_at_mut(number);
@@ -207,16 +206,16 @@ fn in_frame<'a>(
     })
 }
 
-/// Returns true if a register has so many bits.
+/// Returns true if a register has at least this many bits.
 #[inline(always)]
 fn fits(register: Register, bit_size: u16) -> bool {
     (register.size_in_bits()).is_some_and(|size| u32::from(bit_size) <= size)
 }
 
-/// Says where an error is: in the register (0) or the size (1) of a piece.
+/// Adds the place to an error: the register (0) or the size (1) of a piece.
 #[cold]
 fn at(expression: &ExpressionBytes<'_>, error: Error, piece: usize, operand: usize) -> Error {
-    // There are a few pieces.
+    // There are only a few pieces.
     let before = (piece << 1).wrapping_add(operand);
     let mut items = operations(expression.bytes, expression.unit.encoding);
     let item = items.nth(before).ok().flatten();
@@ -235,7 +234,7 @@ mod tests {
     use crate::location::{Arena, Place, Storage};
     use crate::meter::Meter;
 
-    /// Registers that are kept, moved, saved in memory, lost, in two places, or that nobody knows. To find one costs a step.
+    /// Registers that are unchanged, moved, saved in memory, lost, in two places, or unknown. Finding one costs a step.
     struct Caller<'d>(&'d Meter, Result<Location<'static>>);
 
     const PLACES: [Place<'static>; 2] = [Place::byte(8), Place::byte(16)];
@@ -276,8 +275,7 @@ mod tests {
         }
     }
 
-    /// Registers with and without pieces, among them some that do not exist and sizes that do not fit, now and then another
-    /// operation, and sometimes a byte less.
+    /// Registers with and without pieces. Some do not exist, some sizes do not fit, and at times there is another operation or a missing byte.
     fn expression() -> impl Strategy<Value = Vec<u8>> {
         let uleb = |number: u64| {
             let mut bytes = Vec::new();
@@ -307,7 +305,7 @@ mod tests {
         })
     }
 
-    /// Limits that such an expression reaches or not.
+    /// Limits that may or may not be reached by such an expression.
     fn limits() -> impl Strategy<Value = Limits> {
         let small = |most: u32| prop_oneof![3 => Just(1000), 1 => 0..most];
         (small(12), small(12), small(4), small(7), small(3)).prop_map(
@@ -325,7 +323,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
-        /// What comes out is what the machine gives, and has cost as much.
+        /// Result and cost equal the machine's.
         #[test]
         fn the_machine_gives_the_same(
             bytes in expression(),
@@ -370,7 +368,7 @@ mod tests {
         }
     }
 
-    /// As many as are looked for are found, and one more is left to the machine.
+    /// The maximum number of registers is found, and one more is left to the machine.
     #[test]
     fn what_registers_and_pieces_say_is_recognised() {
         let pair = [REGX, 0x24, PIECE, 4];

@@ -1,4 +1,4 @@
-//! Location lists: the entries that hold at a program location. Source: HET A.2.5.5, DWARF 5 §2.6.2.
+//! Selects the entries of a location list that hold at a program location. Source: HET A.2.5.5, DWARF 5 §2.6.2.
 
 use core::ops::Range;
 
@@ -8,21 +8,21 @@ use super::resolver::ExpressionBytes;
 use crate::error::Result;
 use crate::limits::too_many;
 
-/// The most entries of a location list that may hold at one address. Compilers write one.
+/// The maximum number of entries of a location list that may hold at one address. Compilers write one.
 const MATCHES: usize = 1 << 12;
 
 /// The range of an entry of a location list.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LocationRange {
-    /// In these addresses of the code object. The range may be empty.
+    /// These addresses of the code object. The range may be empty.
     Bounded(Range<u64>),
-    /// Wherever no bounded entry of the list holds (`DW_LLE_default_location`).
+    /// All addresses at which no bounded entry of the list holds (`DW_LLE_default_location`).
     Default,
 }
 
 impl LocationRange {
-    /// Returns true if it holds at an address of the code object; of a default entry, whether it can.
+    /// Returns true if it holds at an address of the code object. A default entry returns true, although it may not hold.
     #[must_use]
     pub fn may_hold_at(&self, pc: u64) -> bool {
         match self {
@@ -43,14 +43,14 @@ pub struct LocationEntry<'a> {
 }
 
 impl<'a> LocationEntry<'a> {
-    /// An entry of a list.
+    /// Creates an entry of a list.
     #[must_use]
     pub const fn new(range: LocationRange, expression: ExpressionBytes<'a>) -> LocationEntry<'a> {
         LocationEntry { range, expression }
     }
 }
 
-/// The entries of a list that hold at an address: all bounded ones that contain it or, when there is none, the default ones.
+/// The entries of a list that hold at an address: all bounded ones that contain it or, if there is none, the default ones.
 #[derive(Debug)]
 pub(crate) struct Matching<'a> {
     pc: u64,

@@ -1,4 +1,4 @@
-//! The loop: operation after operation, and the result at the end. Source: HET A.2.5.4.
+//! Executes operations in a loop, and converts the result at the end. Source: HET A.2.5.4.
 
 use fallible_iterator::FallibleIterator;
 use smallvec::SmallVec;
@@ -19,9 +19,9 @@ use crate::location::{Access, Incomplete, Location, Place, Storage};
 /// Evaluates an operation expression.
 ///
 /// # Errors
-/// [`ErrorKind::IllFormed`], [`ErrorKind::TypeMismatch`] and their like if the expression breaks a rule;
-/// [`ErrorKind::MissingContext`] if the context lacks something it needs; [`ErrorKind::Unavailable`] if
-/// the wave does; [`ErrorKind::Limit`] if a limit is reached. The error names the operation and its offset.
+/// [`ErrorKind::IllFormed`], [`ErrorKind::TypeMismatch`] and similar if the expression breaks a rule; [`ErrorKind::MissingContext`] if the context
+/// lacks a required element; [`ErrorKind::Unavailable`] if the wave lacks data; [`ErrorKind::Limit`] if a limit is reached. The error has the
+/// operation and its offset.
 ///
 /// Source: HET A.2.5.4.
 pub fn evaluate<'a>(
@@ -32,7 +32,7 @@ pub fn evaluate<'a>(
     run(expression, kind, context, &mut Budget::new(context))
 }
 
-/// The most bytes that an arena may hold, whatever the limits are. An arena that fails to allocate panics.
+/// The maximum number of bytes in an arena, regardless of the limits. An arena that fails to allocate panics.
 const MOST_MEMORY: u64 = 1 << 30;
 
 /// Evaluates an expression within a budget.
@@ -50,7 +50,7 @@ pub(super) fn run<'a>(
     }
 }
 
-/// Evaluates an expression by the machine, whatever the expression is.
+/// Evaluates any expression with the machine.
 #[inline(never)]
 pub(super) fn execute<'a>(
     expression: &ExpressionBytes<'a>,
@@ -78,18 +78,18 @@ pub(super) fn execute<'a>(
     machine.finish(kind)
 }
 
-/// An expression that is being executed.
+/// An expression being executed.
 #[derive(Clone, Copy)]
 pub(super) struct Activation<'a> {
     pub(super) expression: ExpressionBytes<'a>,
     /// The start of the expression, or the operation after a call.
     pub(super) decoder: Decoder<'a>,
-    /// A branch target that is known to be the start of an operation, as the first byte always is.
+    /// A branch target known to be the start of an operation, as the first byte always is.
     pub(super) valid_target: usize,
 }
 
 impl<'a> Activation<'a> {
-    /// At the first operation.
+    /// Starts at the first operation.
     #[inline]
     pub(super) fn new(expression: &ExpressionBytes<'a>) -> Activation<'a> {
         Activation {
@@ -100,14 +100,13 @@ impl<'a> Activation<'a> {
     }
 }
 
-/// Executes each operation, with its operands in the order of the table. One jump leads to where the operands are read and at
-/// once used; decoding an operation first, to look at it again, took a tenth more instructions.
+/// Executes each operation, with its operands in the order of the table. One jump leads to the code that reads the operands and uses them
+/// immediately. Decoding an operation first and matching on it took a tenth more instructions.
 ///
-/// What is common is always inlined here, and what is rare or long never: with it in the loop, the position in the expression
-/// would have no register to stay in.
+/// Frequent operations are always inlined here, and rare or long ones never. Otherwise the position in the expression would not stay in a register.
 macro_rules! operate {
     ($machine:ident, $decoder:ident, $number:ident, $code:ident; $($operation:ident $({ $($operand:ident),+ $(,)? })? => $does:expr,)*) => {{
-        // No operation is left out.
+        // Every operation must be listed.
         const _: fn(Opcode) = |opcode| match opcode { $(Opcode::$operation)|* => () };
         loop {
             break match $number {
@@ -121,7 +120,7 @@ macro_rules! operate {
                     )?
                     $does
                 })*
-                // The code of a vendor has another after it, which tells the operation.
+                // A vendor code is followed by another code, which selects the operation.
                 _ => match $decoder.vendor_opcode($code, &$machine.here.expression.unit.encoding) {
                     Ok((_, opcode)) => {
                         $number = opcode as u8;
@@ -138,16 +137,16 @@ pub(super) struct Machine<'m, 'c, 'a> {
     pub(super) context: &'m Context<'c, 'a>,
     pub(super) stack: OperandStack<'a>,
     pub(super) here: Activation<'a>,
-    /// The expressions that called this one on the same stack, the outermost first.
+    /// The expressions that called this one on the same stack, outermost first.
     pub(super) callers: SmallVec<[Activation<'a>; 4]>,
-    /// The highest composite on the stack to which parts can be added.
+    /// The topmost incomplete composite on the stack.
     pub(super) building: Option<&'a mut Incomplete<'a>>,
     /// The size of the generic type.
     pub(super) generic_bits: u32,
-    /// A number with that many low bits set, at most 64.
+    /// A number with this many low bits set, at most 64.
     generic_mask: u64,
-    /// Steps that were taken from the budget and are not used. Every operation uses one, so that this must cost next to nothing;
-    /// what is left is given back before anyone else may ask the budget for some.
+    /// The steps reserved from the budget and not yet used. Every operation uses one, so this must be very cheap. The rest is returned before any
+    /// other code takes steps from the budget.
     steps: u32,
     pub(super) budget: &'m mut Budget,
 }
@@ -175,10 +174,10 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     /// Uses `count` steps.
     ///
     /// # Errors
-    /// As [`Budget::charge`].
+    /// Fails like [`Budget::charge`].
     #[inline(always)]
     pub(super) fn charge(&mut self, count: u32) -> Result<()> {
-        // The subtraction also tells whether there were enough; what is left is stored in either case, which needs no branch.
+        // The subtraction also detects an overdraft. The difference is stored in either case, without a branch.
         let (steps, is_overdrawn) = self.steps.overflowing_sub(count);
         self.steps = steps;
         if is_overdrawn {
@@ -188,7 +187,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         }
     }
 
-    /// Uses steps that [`charge`](Machine::charge) has found to be more than there are.
+    /// Uses more steps than [`charge`](Machine::charge) found reserved.
     #[cold]
     fn charge_overdrawn(&mut self, count: u32) -> Result<()> {
         self.steps = self.steps.wrapping_add(count);
@@ -208,14 +207,14 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// Gives back the steps that were not used, so that others find them in the budget.
+    /// Returns the unused steps to the budget, for use by others.
     #[inline(always)]
     pub(super) fn flush(&mut self) {
         let steps = core::mem::take(&mut self.steps);
         self.budget.refund(steps, self.context);
     }
 
-    /// The call frame. What it evaluates to answer takes steps as well.
+    /// Returns the call frame, after returning unused steps: its own evaluations take steps as well.
     #[inline]
     pub(super) fn frame(&mut self) -> Option<&'c dyn Frame<'a>> {
         let frame = self.context.frame?;
@@ -223,13 +222,13 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         Some(frame)
     }
 
-    /// Returns how many steps this evaluation may still take.
+    /// Returns the number of steps left for this evaluation.
     pub(super) fn steps_left(&self) -> u32 {
         debug_assert!(self.budget.steps.checked_add(self.steps).is_some());
         self.budget.steps.wrapping_add(self.steps)
     }
 
-    /// Says that the expression must be evaluated for one lane after the other.
+    /// Records that the expression must be evaluated for each lane separately.
     #[cold]
     pub(super) fn needs_lane(&mut self) -> Error {
         self.budget.needs_lane = true;
@@ -415,7 +414,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         }
     }
 
-    /// Goes on after the call, at the end of a called expression. Whether it was one.
+    /// Returns from a called expression to its caller. Returns false if there is no caller.
     #[inline]
     fn go_back(&mut self) -> bool {
         let Some(caller) = self.callers.last() else {
@@ -432,7 +431,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         placed(&self.here.expression, error, start)
     }
 
-    /// Compares what an operation did to the stack with its row of the table.
+    /// Compares an operation's effect on the stack with its row of the table.
     #[cfg(debug_assertions)]
     fn check_effect(&self, number: u8, before: usize) {
         let Some(opcode) = Opcode::from_number(number) else {
@@ -446,10 +445,10 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         }
     }
 
-    /// Returns the result, of the kind that is required.
+    /// Returns the result in the required kind.
     #[inline(always)]
     fn finish(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
-        // What nearly every variable and every rule is. Each is made where the caller wants it: a location is large.
+        // The most frequent results of variables and rules. Each is constructed in place, because a location is large.
         match (kind, self.stack.top()) {
             (ResultKind::Location, Some(&Entry::Generic(value))) => {
                 let address = self.truncate(value);
@@ -475,7 +474,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         }
     }
 
-    /// Returns the result, of the kind that is required, whatever the entry on top is.
+    /// Returns the result in the required kind, for any entry on top.
     #[inline(never)]
     fn finish_slow(&mut self, kind: ResultKind) -> Result<Outcome<'a>> {
         let Some(top) = self.stack.pop() else {
@@ -497,7 +496,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
             (ResultKind::Any, Entry::Address(_) | Entry::Implicit(_) | Entry::Register(_)) => {
                 self.location_of(top).map(Outcome::Location)
             }
-            // There is no value that an implicit pointer could be given back as; its location is the same.
+            // An implicit pointer has no value that could be returned, so its location is returned.
             (ResultKind::Any, Entry::Pointer(pointer)) => Ok(Outcome::Location(Location::One(
                 Place::new(Storage::ImplicitPointer(pointer), 0),
             ))),
@@ -513,7 +512,7 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
         self.stack.push(Entry::Generic(value))
     }
 
-    /// Returns the low bits that the generic type has.
+    /// Truncates to the size of the generic type.
     #[inline]
     pub(super) fn truncate(&self, value: u64) -> u64 {
         value & self.generic_mask
@@ -581,10 +580,10 @@ impl<'c, 'a> Machine<'_, 'c, 'a> {
     }
 }
 
-/// Says where an error is: in the operation of an expression that starts at `start`.
+/// Adds the place to an error: the operation, in an expression that starts at `start`.
 #[cold]
 pub(super) fn placed(expression: &ExpressionBytes<'_>, error: Error, start: usize) -> Error {
-    // What it was is not kept while all goes well.
+    // The operation's name is decoded only for errors.
     let rest = expression.bytes.get(start..).unwrap_or_default();
     let name = match operations(rest, expression.unit.encoding).next() {
         Ok(Some(item)) => item.operation.opcode().name(),

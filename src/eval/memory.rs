@@ -1,4 +1,4 @@
-//! Memory locations, and reading values from locations. Sources: HET A.2.5.4.4.3 and A.2.5.4.3.4.
+//! Implements memory locations, and reading values from locations. Sources: HET A.2.5.4.4.3 and A.2.5.4.3.4.
 
 use super::context::{LaneFocus, Reading};
 use super::machine::Machine;
@@ -22,7 +22,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push_address(address)
     }
 
-    /// Returns the address in the process of one in the code object.
+    /// Converts an address of the code object to one of the process.
     pub(super) fn loaded(&self, address: u64) -> u64 {
         let ProcessAddress(address) = self.context.load_address.to_process(CodeAddress(address));
         self.truncate(address)
@@ -59,7 +59,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(location))
     }
 
-    /// Makes a location of an address space and an address above it.
+    /// Creates a location from an address space and the address below it.
     pub(super) fn swap_into_address(&mut self) -> Result<()> {
         self.swap()?;
         self.form_aspace_address()
@@ -115,7 +115,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(location))
     }
 
-    /// Returns the address of a space that the start of a location holds.
+    /// Returns the address of a space, read from the start of a location.
     pub(super) fn address_in(
         &mut self,
         location: &Location<'a>,
@@ -164,7 +164,7 @@ impl<'a> Machine<'_, '_, 'a> {
         if meter.refused().is_some() {
             return Err(limits.reached(Limit::Steps));
         }
-        // It had no more than are left of this evaluation.
+        // It had no more than the remaining steps of this evaluation.
         self.charge(meter.steps() as u32)?;
         value
     }
@@ -217,7 +217,7 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn offset(&mut self, scale: i64) -> Result<()> {
         self.need(2)?;
         let (base, step) = self.pop_displacement()?;
-        // A number of 128 bits can be larger than any storage; so is the largest.
+        // A number of 128 bits can be larger than any storage, and so can the largest number.
         let bits = base.saturating_mul(scale.into());
         // It has at most 48 bits, and a byte has eight.
         self.move_top(bits, step.wrapping_mul(scale))
@@ -230,7 +230,7 @@ impl<'a> Machine<'_, '_, 'a> {
     /// Moves the location on top by `bits` plus `step` for every lane.
     fn move_top(&mut self, bits: i128, step: i64) -> Result<()> {
         let lanes = self.lanes();
-        // Most are moved where they are: a location is large.
+        // Most locations are moved in place, because a location is large.
         if let Some(register) = self.stack.take_register() {
             self.push(Entry::Location(Location::register(register)))?;
         }
@@ -247,7 +247,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.push(Entry::Location(moved))
     }
 
-    /// Returns the lanes that a location stands for, if it is made for all at once.
+    /// Returns the lanes that a location stands for, if all are evaluated at once.
     pub(super) fn lanes(&self) -> Option<WaveSize> {
         match self.context.lane {
             LaneFocus::All => self.context.wave.map(crate::wave::Wave::wave_size),
@@ -256,13 +256,13 @@ impl<'a> Machine<'_, '_, 'a> {
     }
 }
 
-/// Returns the size of a register, in bits. `None` if it is reserved.
+/// Returns the size of a register, in bits, or `None` if it is reserved.
 fn register_bits(register: u64) -> Option<u32> {
     Register::from_number(register)?.size_in_bits()
 }
 
-/// Fails if a register of `size` bits, nothing if it is reserved, has fewer than `bits`. Where a frame has the register does not
-/// tell: after the place in memory where it was saved there are other things.
+/// Fails if a register of `size` bits (`None` if it is reserved) has fewer than `bits`. Its location in a frame cannot show this, because other data
+/// follow the memory where it was saved.
 #[inline]
 pub(super) fn check_size(size: Option<u32>, bits: u32) -> Result<()> {
     // A reserved register has no bits.
@@ -280,7 +280,7 @@ fn wide_address() -> Error {
 
 #[cold]
 fn past_register(size: u32, bits: u32) -> Error {
-    // The last of them, of which there is one.
+    // The only one.
     let bit_offset = i128::from(bits).wrapping_sub(1);
     let size_in_bits = size.into();
     ErrorKind::OutOfBounds {
@@ -290,8 +290,8 @@ fn past_register(size: u32, bits: u32) -> Error {
     .into()
 }
 
-/// Returns true if a place can grow from lane to lane, so that it stands for all lanes. What is left of a register after the last of
-/// its own lanes says nothing of a wave that has more.
+/// Returns true if the offset of a place can grow from lane to lane, so that it stands for all lanes. The rest of a register after its own lanes has
+/// no meaning for a wave with more lanes.
 fn can_step(place: &Place<'_>, lanes: Option<WaveSize>) -> bool {
     match place.storage {
         Storage::Memory { .. } => true,

@@ -1,9 +1,8 @@
-//! The stack machine: operation expressions evaluated to values and location descriptions.
+//! Implements the stack machine, which evaluates operation expressions to values and location descriptions.
 //!
-//! It knows no debugging information entries: what an expression refers to is asked of a [`Resolver`],
-//! what a call frame knows of a [`Frame`], and the contents of storage of a [`Wave`](crate::wave::Wave).
-//! Each family of operations has a file of its own: `stack`, `control`, `arithmetic`, `memory`,
-//! `entry_value`, `frame_base`, `register`, `implicit`, `composite`. `in_registers` is a short way for what is common.
+//! It knows no debugging information entries. A [`Resolver`] resolves references, a [`Frame`] provides the call frame, and a
+//! [`Wave`](crate::wave::Wave) provides the contents of storage. Each family of operations has its own file: `stack`, `control`, `arithmetic`,
+//! `memory`, `entry_value`, `frame_base`, `register`, `implicit`, `composite`. `in_registers` is a fast path for frequent expressions.
 //!
 //! An `int` in `v2`: each lane has its own dword ([USAGE](crate) "Operations", `DW_OP_LLVM_push_lane`), and one evaluation finds all of them.
 //!
@@ -36,7 +35,7 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 //!
-//! Source: [HET](crate) A.2.5. Where the text leaves room: `spec-notes/evaluation.md`.
+//! Source: [HET](crate) A.2.5. `spec-notes/evaluation.md` documents choices that the text leaves open.
 
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 

@@ -1,6 +1,6 @@
 //! Holds the entries of the stack.
 //!
-//! A second stack beside it, that kept numbers in 8 bytes in place of 64, made no mix faster: `BENCHMARKS.md`, "Fast paths".
+//! A second stack with numbers in 8 bytes instead of 64 did not make any mix faster: `BENCHMARKS.md`, "Fast paths".
 
 use smallvec::SmallVec;
 
@@ -10,7 +10,7 @@ use crate::error::{Limit, Result};
 use crate::limits::reached;
 use crate::location::{Location, Place};
 
-/// The number of entries that need no allocation. Expressions of compilers need fewer.
+/// The number of entries that need no allocation. Expressions from compilers need fewer.
 const IN_PLACE: usize = 10;
 
 /// A stack of entries.
@@ -19,7 +19,7 @@ pub(super) struct OperandStack<'a> {
     limit: u32,
 }
 
-// What every operation does is always inlined. Left to itself, the compiler inlines it in one build and not in the next.
+// Methods used by every operation are always inlined. Otherwise the compiler inlines them in some builds and not in others.
 impl<'a> OperandStack<'a> {
     /// Creates an empty stack for at most `limit` entries.
     #[inline(always)]
@@ -67,7 +67,7 @@ impl<'a> OperandStack<'a> {
         self.entries.last()
     }
 
-    /// The top entry, for a change in place.
+    /// Returns the top entry, for a change in place.
     #[inline(always)]
     pub(super) fn top_mut(&mut self) -> Option<&mut Entry<'a>> {
         self.entries.last_mut()
@@ -115,21 +115,21 @@ impl<'a> OperandStack<'a> {
         Some(place)
     }
 
-    /// Returns true if a composite to which parts can be added is on top.
+    /// Returns true if an incomplete composite is on top.
     #[inline]
     pub(super) fn top_is_incomplete(&self) -> bool {
         matches!(self.top(), Some(Entry::Incomplete))
     }
 
-    /// Returns how many bytes the entries hold outside of the stack itself.
+    /// Returns the number of bytes that the entries hold outside the stack itself.
     pub(super) fn bytes(&self) -> u64 {
         held(&self.entries)
     }
 }
 
-/// Returns how many bytes a stack has asked for, none as long as it is in place.
+/// Returns the number of bytes allocated for a stack, or 0 while it is in place.
 pub(super) fn held<A: smallvec::Array>(stack: &SmallVec<A>) -> u64 {
     let count = if stack.spilled() { stack.capacity() } else { 0 };
-    // No more than the address space has, since they are in memory.
+    // Less than the address space, since they are in memory.
     (count as u64).wrapping_mul(size_of::<A::Item>() as u64)
 }

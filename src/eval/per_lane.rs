@@ -1,6 +1,6 @@
-//! The location of an attribute, for one lane or for all.
+//! Evaluates the location in an attribute, for one lane or for all.
 //!
-//! Sources: HET A.2.5.5 (location lists); A.4.1 and A.3.3.5 for how attributes are evaluated.
+//! Sources: HET A.2.5.5 (location lists); A.4.1 and A.3.3.5 for the evaluation of attributes.
 
 use smallvec::SmallVec;
 
@@ -15,7 +15,7 @@ use crate::location::Location;
 
 /// The location of an object in each lane.
 ///
-/// It is exhaustive on purpose: either all lanes share a location, or each has its own.
+/// Intentionally exhaustive: either all lanes share a location, or each has its own.
 #[derive(Clone, Debug)]
 pub enum PerLane<'a> {
     /// One location that is the same for all lanes or stands for all of them.
@@ -42,11 +42,11 @@ impl<'a> PerLane<'a> {
 
 /// Evaluates the location of an attribute (`DW_AT_location`, `DW_AT_frame_base`, …).
 ///
-/// Of a location list all entries that hold at the program location are evaluated; the result has the
-/// places of them all, and is undefined where none holds.
+/// For a location list, all entries that hold at the program location are evaluated. The result has the places of all of them, and is undefined if
+/// none holds.
 ///
 /// # Errors
-/// As [`evaluate`](super::evaluate); [`Need::Pc`] for a list without a program location.
+/// Fails like [`evaluate`](super::evaluate), or with [`Need::Pc`] for a list without a program location.
 pub fn locate<'a>(
     attribute: &LocationAttribute<'a>,
     context: &Context<'_, 'a>,
@@ -54,10 +54,10 @@ pub fn locate<'a>(
     locate_within(attribute, context, &mut Budget::new(context))
 }
 
-/// Evaluates the location of an attribute for every lane of the wave, once where that is possible.
+/// Evaluates the location in an attribute for every lane of the wave, with a single evaluation if possible.
 ///
 /// # Errors
-/// What is wrong for every lane; what is wrong for some lanes only is in [`PerLane::Each`].
+/// If it fails for every lane. Errors of single lanes are in [`PerLane::Each`].
 pub fn locate_lanes<'a>(
     attribute: &LocationAttribute<'a>,
     context: &Context<'_, 'a>,
@@ -72,7 +72,7 @@ pub fn locate_lanes<'a>(
         Ok(location) => Ok(PerLane::All(location)),
         // If the evaluation did not depend on the lane, the error is the same for every lane.
         Err(error) if !budget.used_lane && !budget.needs_lane => Err(error),
-        // The steps are used up: trying each lane would fail as well.
+        // No steps are left, so trying each lane would fail as well.
         Err(error) if is_end_of_steps(&error) => Err(error),
         Err(_) => {
             let each = wave.wave_size().all_lanes().map(|lane| {
@@ -120,7 +120,7 @@ pub(super) fn locate_within<'a>(
                 let expression = resolver.as_meant(expression)?;
                 let outcome = run(&expression, ResultKind::Location, &context, budget)?;
                 let location = location(outcome);
-                // Charged by place: lists of lists can multiply their number, but not beyond all steps there are.
+                // Charged for each place: nested lists can multiply their number, within the limit on steps.
                 let places = u32::try_from(location.places().len()).unwrap_or(u32::MAX);
                 budget.charge(places, &context)?;
                 locations.push(location);

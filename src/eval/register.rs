@@ -1,4 +1,4 @@
-//! Register locations. Sources: HET A.2.5.4.4.4, and A.2.5.4.4.1 for `DW_OP_LLVM_call_frame_entry_reg`.
+//! Implements register locations. Sources: HET A.2.5.4.4.4, and A.2.5.4.4.1 for `DW_OP_LLVM_call_frame_entry_reg`.
 
 use super::context::Frame;
 use super::machine::Machine;
@@ -55,7 +55,7 @@ pub(super) fn location<'a>(
     }
 }
 
-/// Returns a register that may be reserved, but not beyond the table.
+/// Returns a register, which may be reserved but must be in the table.
 fn register(number: u64) -> Result<Register> {
     Register::from_number(number).ok_or_else(|| Error::from(SpecRule::RegisterNumber))
 }

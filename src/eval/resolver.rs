@@ -1,4 +1,4 @@
-//! The interface through which an evaluation asks the debugging information.
+//! Defines the interface between an evaluation and the debugging information.
 
 use super::context::Subprogram;
 use super::location_list::LocationEntry;
@@ -7,18 +7,17 @@ use crate::arch::Register;
 use crate::error::Result;
 use crate::expr;
 
-/// A compilation unit, as far as an expression needs to know it: which one, and how its operands are
-/// encoded.
+/// The facts of a compilation unit that an expression needs: its identity, and the encoding of operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Unit {
-    /// The unit's number, given out by the [`Resolver`].
+    /// The unit's number, assigned by the [`Resolver`].
     pub id: u32,
     /// Sizes and dialect of the unit's expressions.
     pub encoding: expr::Encoding,
 }
 
 impl Unit {
-    /// No unit in particular: for expressions that refer to none, like those of call frame information.
+    /// Returns no particular unit, for expressions without references, such as those in call frame information.
     #[must_use]
     pub const fn unknown(encoding: expr::Encoding) -> Unit {
         Unit {
@@ -28,21 +27,21 @@ impl Unit {
     }
 }
 
-/// The bytes of one operation expression, and where they came from.
+/// The bytes of one operation expression, and their origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExpressionBytes<'a> {
     /// The operations.
     pub bytes: &'a [u8],
     /// The unit that contains the expression.
     pub unit: Unit,
-    /// The section the bytes stand in, `.debug_info` or `.debug_loclists` for example.
+    /// The section of the bytes, such as `.debug_info` or `.debug_loclists`.
     pub section: &'static str,
     /// The offset of the first byte in that section.
     pub offset: u64,
 }
 
 impl<'a> ExpressionBytes<'a> {
-    /// Returns an expression that is in no section.
+    /// Returns an expression outside any section.
     #[must_use]
     pub const fn alone(bytes: &'a [u8], unit: Unit) -> ExpressionBytes<'a> {
         ExpressionBytes {
@@ -53,23 +52,23 @@ impl<'a> ExpressionBytes<'a> {
         }
     }
 
-    /// Returns the operations as text, as llvm-dwarfdump prints them.
+    /// Returns the operations as text, in the style of llvm-dwarfdump.
     #[must_use]
     pub fn text(&self) -> String {
         expr::Printer::new(self.unit.encoding).expression(self.bytes)
     }
 }
 
-/// The value of an attribute like `DW_AT_location`, which is an expression or a list of them.
+/// The value of an attribute such as `DW_AT_location`: an expression or a list of them.
 ///
-/// It is exhaustive on purpose: DWARF has these two forms.
+/// Intentionally exhaustive: DWARF has these two forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocationAttribute<'a> {
     /// One operation expression (class `exprloc`).
     Expression(ExpressionBytes<'a>),
     /// A location list (class `loclist`).
     List {
-        /// The unit whose attribute it is.
+        /// The unit with the attribute.
         unit: Unit,
         /// The offset of the list in `.debug_loclists` or `.debug_loc`.
         offset: u64,
@@ -78,12 +77,12 @@ pub enum LocationAttribute<'a> {
 
 /// A reference to a debugging information entry.
 ///
-/// It is exhaustive on purpose: DWARF has these two forms.
+/// Intentionally exhaustive: DWARF has these two forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DieReference {
-    /// Counted in bytes from the start of the header of the current unit.
+    /// The offset in bytes from the start of the header of the current unit.
     InUnit(u64),
-    /// Counted in bytes from the start of `.debug_info`.
+    /// The offset in bytes from the start of `.debug_info`.
     InSection(u64),
 }
 
@@ -102,21 +101,21 @@ pub enum Procedure<'a> {
 /// A call, by addresses of the code object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallPlace {
-    /// An address in the function that is called.
+    /// An address in the called function.
     pub callee: u64,
     /// An address within the call instruction.
     pub address: u64,
 }
 
-/// The value that a call site gives a register on entry to the called function. Source: DWARF 5 §3.4.
+/// The value of a register on entry to the called function, according to the call site. Source: DWARF 5 §3.4.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub enum CallSite<'a> {
-    /// Nothing, or there is no entry for it.
+    /// Unknown: the call site has no value for it, or no entry.
     Unknown,
-    /// It calls another function, which has ended in a tail call.
+    /// The call site calls another function, which has ended in a tail call.
     OtherFunction,
-    /// The value it had (`DW_AT_call_value`), evaluated in the caller.
+    /// The register's value (`DW_AT_call_value`), to be evaluated in the caller.
     Value {
         /// The expression.
         value: ExpressionBytes<'a>,
@@ -125,34 +124,34 @@ pub enum CallSite<'a> {
     },
 }
 
-/// Answers the questions of an evaluation about the debugging information.
+/// Answers the queries of an evaluation to the debugging information.
 ///
-/// All addresses are those of the code object; the evaluation adds the load address.
+/// All addresses are relative to the code object; the evaluation adds the load address.
 pub trait Resolver<'a> {
-    /// Returns the location or constant of the entry that `die`, in an expression of `unit`, refers to.
+    /// Returns the location or constant of the entry to which `die`, in an expression of `unit`, refers.
     ///
     /// # Errors
     /// [`SpecRule::WrongReference`](crate::error::SpecRule::WrongReference) if there is no entry there.
     fn procedure(&self, unit: Unit, die: DieReference) -> Result<Procedure<'a>>;
 
-    /// The base type at `offset`, in bytes from the start of the unit's header.
+    /// Returns the base type at `offset`, in bytes from the start of the unit's header.
     ///
     /// # Errors
     /// [`SpecRule::NotABaseType`](crate::error::SpecRule::NotABaseType) if there is none.
     fn base_type(&self, unit: Unit, offset: u64) -> Result<BaseType>;
 
-    /// Entry `index` of the unit's part of `.debug_addr`.
+    /// Returns entry `index` of the unit's part of `.debug_addr`.
     ///
     /// # Errors
     /// If the unit has no such entry.
     fn address(&self, unit: Unit, index: u64) -> Result<u64>;
 
-    /// Gives `visit` the entries of the location list at `offset`, in their order, until it fails; nothing in place of one
-    /// that says no expression, such as one that sets a base address, or whose expression does not hold at `pc`, an address of
-    /// the code object. `visit` pays for each, so that every entry that is read has to be given, as one or the other.
+    /// Passes the entries of the location list at `offset` to `visit`, in order, until it fails. It passes `None` for an entry without an expression,
+    /// such as a base address, or whose expression does not hold at `pc`, an address of the code object. `visit` charges for each call, so every
+    /// entry read must be passed.
     ///
     /// # Errors
-    /// If the list is malformed, and those of `visit`.
+    /// If the list is malformed, or `visit` fails.
     fn location_list(
         &self,
         unit: Unit,
@@ -161,8 +160,8 @@ pub trait Resolver<'a> {
         visit: &mut dyn FnMut(Option<LocationEntry<'a>>) -> Result<()>,
     ) -> Result<()>;
 
-    /// What is meant by an expression that was chosen of a location list: the expression itself, unless its producer means
-    /// something else than it says.
+    /// Returns the intended meaning of an expression chosen from a location list. It is the expression itself, unless its producer deviates from the
+    /// specification.
     ///
     /// # Errors
     /// If it is unknown.
@@ -170,7 +169,7 @@ pub trait Resolver<'a> {
         Ok(expression)
     }
 
-    /// Returns the value that a call site gives `register` on entry to the called function.
+    /// Returns the value of `register` on entry to the called function, according to the call site.
     ///
     /// # Errors
     /// If the entries are malformed.

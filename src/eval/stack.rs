@@ -1,4 +1,4 @@
-//! Stack entries, the conversions between values and locations, and the stack operations.
+//! Implements stack entries, the conversions between values and locations, and the stack operations.
 //!
 //! Sources: HET A.2.5.4.1 (stack operations), A.2.5.4.4.3 (implicit conversions).
 
@@ -19,18 +19,18 @@ pub(super) enum Entry<'a> {
     Address(u64),
     /// A location that holds a value of the generic type.
     Implicit(u64),
-    /// All of a register.
+    /// A whole register.
     Register(Register),
-    /// A value of the generic type that grows evenly from lane to lane: `base + step * lane`, modulo 2^64.
-    /// Only where all lanes are evaluated at once.
+    /// A value of the generic type that grows evenly from lane to lane: `base + step * lane`, modulo 2^64. It occurs only when all lanes are
+    /// evaluated at once.
     Linear { base: u64, step: u64 },
     /// A value of any other type.
     Typed(Value),
-    /// The value of a pointer that was optimised away.
+    /// The value of a pointer that was optimized away.
     Pointer(&'a ImplicitPointer),
     /// A location.
     Location(Location<'a>),
-    /// A composite to which parts can be added: the innermost one that the machine keeps, of those that are on the stack.
+    /// An incomplete composite: the innermost one on the stack, which the machine holds.
     Incomplete,
 }
 
@@ -43,7 +43,7 @@ impl Entry<'_> {
     }
 }
 
-/// A value of the generic type that is the same for all lanes or grows evenly.
+/// A value of the generic type that is the same for all lanes or grows evenly from lane to lane.
 #[derive(Clone, Copy)]
 pub(super) struct Linear {
     pub(super) base: u64,
@@ -83,8 +83,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.location_of(entry)
     }
 
-    /// Pops a value of the generic type that may differ from lane to lane. `None` if it has another type,
-    /// which is then still there.
+    /// Pops a value of the generic type that may differ from lane to lane. Returns `None` for another type, which stays on the stack.
     pub(super) fn pop_linear(&mut self) -> Result<Option<Linear>> {
         let entry = self.stack.top().ok_or_else(|| underflow(1, 0))?;
         let linear = match *entry {
@@ -107,7 +106,7 @@ impl<'a> Machine<'_, '_, 'a> {
         Ok(Some(linear))
     }
 
-    /// Returns the address that a location in the default space converts to (HET A.2.5.4.4.3).
+    /// Returns the address to which a location in the default space converts (HET A.2.5.4.4.3).
     fn address_of(&self, location: &Location<'a>) -> Option<Linear> {
         let place = location.single()?;
         let default = matches!(
@@ -147,7 +146,7 @@ impl<'a> Machine<'_, '_, 'a> {
         }
     }
 
-    /// Returns the location that an entry is or converts to.
+    /// Returns the location that an entry is, or to which it converts.
     pub(super) fn location_of(&mut self, entry: Entry<'a>) -> Result<Location<'a>> {
         match entry {
             Entry::Location(location) => {
@@ -163,7 +162,7 @@ impl<'a> Machine<'_, '_, 'a> {
             Entry::Linear { base, step } => self.memory(AddressSpace::None, Linear { base, step }),
             Entry::Pointer(pointer) if pointer.space == AddressSpace::None => self.follow(pointer),
             Entry::Pointer(_) => Err(SpecRule::ImplicitPointerUse.into()),
-            // In DWARF 6 a composite is a location, whatever is added to it.
+            // In DWARF 6 a composite is always a location, even if parts may follow.
             Entry::Incomplete if self.is_dwarf6() => Ok(self.complete()),
             Entry::Incomplete => Err(SpecRule::IncompleteComposite.into()),
             Entry::Typed(_) => Err(ErrorKind::TypeMismatch {
@@ -179,13 +178,13 @@ impl<'a> Machine<'_, '_, 'a> {
     pub(super) fn implicit(&self, value: u64) -> Location<'a> {
         let storage = Storage::Value {
             bits: value.into(),
-            // Eight for each of at most 255 bytes.
+            // Eight bits for each of at most 255 bytes.
             bit_size: self.generic_bits as u16,
         };
         Location::One(Place::new(storage, 0))
     }
 
-    /// Returns the memory location at a byte address of a space, cut to the space's address size.
+    /// Returns the memory location at a byte address of a space, truncated to the space's address size.
     #[inline(always)]
     pub(super) fn memory(&mut self, space: AddressSpace, address: Linear) -> Result<Location<'a>> {
         if space == AddressSpace::None && address.step == 0 {
@@ -195,7 +194,7 @@ impl<'a> Machine<'_, '_, 'a> {
         let Linear { base, step } = address;
         let mut lane_step = 0;
         if step != 0 {
-            // All lanes at once only while no lane's address wraps around.
+            // All lanes at once only if no lane's address wraps around.
             let lanes = self
                 .context
                 .wave
@@ -241,7 +240,7 @@ impl<'a> Machine<'_, '_, 'a> {
         space.ok_or_else(|| SpecRule::AddressSpace.into())
     }
 
-    /// Returns a constant of the generic type as a displacement, which has a sign.
+    /// Returns a constant of the generic type as a signed displacement.
     pub(super) fn as_displacement(&self, constant: u64) -> i128 {
         super::value::sign_extend(constant.into(), self.generic_bits)
     }
@@ -254,7 +253,7 @@ impl<'a> Machine<'_, '_, 'a> {
             }
             Some(Linear { base, step }) => {
                 let (base, step) = (base.cast_signed(), step.cast_signed());
-                // Far from where either could wrap around in any lane.
+                // Too small to wrap around in any lane.
                 if base.unsigned_abs() > 1 << 62 || step.unsigned_abs() > 1 << 48 {
                     return Err(self.needs_lane());
                 }
@@ -269,7 +268,7 @@ impl<'a> Machine<'_, '_, 'a> {
         self.resolver()?.base_type(self.unit(), offset)
     }
 
-    /// Returns an entry that stack operations may touch.
+    /// Returns an entry to which stack operations have access.
     fn whole(entry: Entry<'a>) -> Result<Entry<'a>> {
         if let Entry::Incomplete = entry {
             return Err(SpecRule::IncompleteComposite.into());

@@ -1,4 +1,4 @@
-//! What no compiler makes: values that are too large, and deep stacks.
+//! Tests cases that compilers do not produce: oversized values, and deep stacks.
 
 use super::{
     BaseType, BaseTypeEncoding, Context, DieReference, ExpressionBytes, LaneFocus,
@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, Result};
 use crate::expr::{self, ParseOptions, parse};
 use crate::location::{Arena, Location, Place, Storage};
 
-/// Evaluates with these entries on the stack at the start.
+/// Evaluates with these entries on the initial stack.
 fn with_stack<'a>(
     text: &str,
     initial_stack: &[Outcome<'a>],
@@ -26,7 +26,7 @@ fn with_stack<'a>(
     evaluate(&expression, ResultKind::Any, &context)
 }
 
-/// Values that a caller makes by hand need not keep to their type.
+/// Values built by a caller may exceed their type.
 #[test]
 fn a_divisor_with_bits_above_those_of_its_type_only_is_zero() {
     let arena = Arena::new();
@@ -47,7 +47,7 @@ fn a_divisor_with_bits_above_those_of_its_type_only_is_zero() {
     }
 }
 
-/// The double next above 1 + 2^-11, which is half way between 1 and the next half, 1 + 2^-10.
+/// The next double above 1 + 2^-11, which is half way between 1 and the next half-precision number, 1 + 2^-10.
 #[test]
 fn a_double_is_rounded_to_a_half_once() {
     let above = (1.0f64 + 2.0f64.powi(-11)).to_bits() + 1;
@@ -58,8 +58,8 @@ fn a_double_is_rounded_to_a_half_once() {
     assert_eq!(half.bits, 0x3c01);
 }
 
-/// LLVM leaves its literals of the generic type beside values of base types. -3 of a signed type of 32 bits, times the
-/// literal 5, is -15 in that type: 0xfffffff1. Read strictly, they are two types.
+/// LLVM leaves its literals of the generic type beside values of base types. -3 of a signed type of 32 bits, times the literal 5, is -15 in that
+/// type: 0xfffffff1. Read strictly, the types differ.
 #[test]
 fn a_generic_literal_takes_the_type_of_the_other_operand() {
     let arena = Arena::new();
@@ -90,7 +90,7 @@ fn a_generic_literal_takes_the_type_of_the_other_operand() {
     }
 }
 
-/// A type can be larger than what is kept of a value.
+/// A type can be larger than a stored value.
 #[test]
 fn no_mask_has_more_elements_than_a_value_has_bits() {
     let arena = Arena::new();
@@ -119,7 +119,7 @@ fn no_mask_has_more_elements_than_a_value_has_bits() {
     }
 }
 
-/// Debugging information in which every type is the same.
+/// Debugging information with the same type everywhere.
 struct Types(BaseType);
 
 impl<'a> Resolver<'a> for Types {
@@ -168,7 +168,7 @@ fn no_value_is_made_that_is_larger_than_the_stack_keeps() {
     }
 }
 
-/// Values that callers put on the stack can be larger than what is asked for; none becomes the largest number instead.
+/// Values that callers put on the stack can exceed the requested size. None is clamped to the largest number.
 #[test]
 fn what_has_too_many_bits_is_refused() {
     let arena = Arena::new();
@@ -224,7 +224,7 @@ fn what_has_too_many_bits_is_refused() {
     assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
 }
 
-/// From the generic space to another one: no address has more than 64 bits, and the largest is not meant instead.
+/// From the generic space to another one: no address has more than 64 bits, and it is not clamped to the largest.
 #[test]
 fn an_address_of_more_than_64_bits_is_in_no_space() {
     let arena = Arena::new();
@@ -260,7 +260,7 @@ fn an_address_of_more_than_64_bits_is_in_no_space() {
     );
 }
 
-/// Short ways are left for what is unusual.
+/// Fast paths fall back to the general path in unusual cases.
 #[test]
 fn what_the_short_ways_cannot_do_is_done_the_long_way() {
     let arena = Arena::new();
@@ -285,7 +285,7 @@ fn what_the_short_ways_cannot_do_is_done_the_long_way() {
         &context,
     );
     assert_eq!(found.unwrap(), Outcome::Location(Location::byte(0x19)));
-    // A constant does not stand for all lanes, so that each must move it for itself.
+    // A constant does not stand for all lanes, so each lane must be evaluated separately.
     let moved =
         expression("DW_OP_lit0, DW_OP_stack_value, DW_OP_LLVM_push_lane, DW_OP_LLVM_offset");
     assert!(evaluate(&moved, ResultKind::Location, &context).is_err());

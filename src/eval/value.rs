@@ -1,6 +1,6 @@
-//! Values and their base types, and the arithmetic on them.
+//! Implements values and their base types, and arithmetic on them.
 //!
-//! Sources: HET A.2.5.2, DWARF 5 §2.5.1.4 to §2.5.1.6; where they are silent, `spec-notes/values.md`.
+//! Sources: HET A.2.5.2, DWARF 5 §2.5.1.4 to §2.5.1.6. `spec-notes/values.md` documents cases that they leave open.
 
 use crate::arch::{AddressSpace, Float16};
 use crate::error::{ErrorKind, Result};
@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, Result};
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BaseTypeEncoding {
-    /// The generic type: an integer of the default address space's size, of no particular sign.
+    /// The generic type: an integer with the size of a default-space address and unspecified signedness.
     Generic,
     /// `DW_ATE_address`.
     Address,
@@ -27,12 +27,12 @@ pub enum BaseTypeEncoding {
     UnsignedChar,
     /// `DW_ATE_UTF`.
     Utf,
-    /// Any other encoding, by its number; such a value can be moved but not computed with.
+    /// Any other encoding, by its number. Such a value can be moved but not used in arithmetic.
     Other(u8),
 }
 
 impl BaseTypeEncoding {
-    /// The name, as documents spell it.
+    /// Returns the name in documents.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -57,8 +57,7 @@ pub struct BaseType {
     pub encoding: BaseTypeEncoding,
     /// The size, in bits.
     pub bit_size: u32,
-    /// The number of elements of a vector base type (`DW_AT_LLVM_vector_size`); 1 for any other.
-    /// `bit_size` is that of the whole vector.
+    /// The number of elements of a vector base type (`DW_AT_LLVM_vector_size`), or 1 for any other. `bit_size` is the size of the whole vector.
     pub elements: u32,
     /// The address space of a [`BaseTypeEncoding::Address`] type; the default space for any other.
     pub address_space: AddressSpace,
@@ -69,7 +68,7 @@ pub struct BaseType {
 pub struct Value {
     /// The type of the bits.
     pub base_type: BaseType,
-    /// The bits; those above the type's size are zero.
+    /// The bits. Bits above the type's size are zero.
     pub bits: u128,
 }
 
@@ -114,14 +113,14 @@ pub(super) enum Relation {
 }
 
 impl Binary {
-    /// Returns the result for values of the generic type of 64 bits, which nearly all are. `None` if there is none.
+    /// Returns the result for values of the generic type of 64 bits, the most frequent case, or `None` if there is none.
     #[inline]
     pub(super) fn of_addresses(self, a: u64, b: u64) -> Option<u64> {
         match self {
             Binary::Plus => Some(a.wrapping_add(b)),
             Binary::Minus => Some(a.wrapping_sub(b)),
             Binary::Mul => Some(a.wrapping_mul(b)),
-            // Only division takes them as signed.
+            // Only division treats them as signed.
             Binary::Div if b == 0 => None,
             #[expect(clippy::arithmetic_side_effects, reason = "0 is the case above")]
             Binary::Div => Some(
@@ -138,7 +137,7 @@ impl Binary {
 }
 
 impl Shift {
-    /// Returns the result for values of the generic type of 64 bits. Everything is shifted out from 64 on.
+    /// Returns the result for values of the generic type of 64 bits. Shifts by 64 or more clear all bits.
     #[inline]
     pub(super) fn of_address(self, value: u64, count: u64) -> u64 {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
@@ -151,7 +150,7 @@ impl Shift {
 }
 
 impl Relation {
-    /// Returns true if it holds between values of the generic type of 64 bits, which are compared as signed.
+    /// Returns the result for values of the generic type of 64 bits, which are compared as signed.
     #[inline]
     pub(super) fn of_addresses(self, a: u64, b: u64) -> bool {
         self.holds(a.cast_signed().cmp(&b.cast_signed()))
@@ -169,7 +168,7 @@ impl Relation {
     }
 }
 
-/// A number that a value stands for.
+/// The number that a value represents.
 #[derive(Clone, Copy)]
 enum Number {
     Signed(i128),
@@ -201,7 +200,7 @@ impl BaseType {
         self.bit_size.div_ceil(8)
     }
 
-    /// Returns true if values are integers (HET A.2.5.2); addresses are taken as integers too.
+    /// Returns true if values are integers (HET A.2.5.2). Addresses count as integers too.
     #[must_use]
     pub fn is_integral(&self) -> bool {
         self.elements == 1
@@ -218,7 +217,7 @@ impl BaseType {
             }
     }
 
-    /// Returns true if the highest bit is a sign.
+    /// Returns true if the highest bit is the sign.
     #[must_use]
     pub fn is_signed(&self) -> bool {
         matches!(
@@ -227,7 +226,7 @@ impl BaseType {
         )
     }
 
-    /// Returns an error if values cannot be on the stack.
+    /// Fails if values of the type cannot be on the stack.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] if they have more than 128 bits.
@@ -259,13 +258,13 @@ pub(super) fn mask(bit_size: u32) -> u128 {
 /// Returns the number whose two's complement of `bit_size` bits is `bits`.
 pub(super) fn sign_extend(bits: u128, bit_size: u32) -> i128 {
     let unused = 128u32.saturating_sub(bit_size);
-    // Shifting by 128 bits is what is left of a number of no bits.
+    // A shift by 128 bits occurs for a number of no bits.
     bits.checked_shl(unused)
         .map_or(0, |shifted| shifted.cast_signed() >> unused)
 }
 
 impl Value {
-    /// Creates a value whose bits above the type's size are dropped.
+    /// Creates a value, and drops the bits above the type's size.
     #[must_use]
     pub fn new(base_type: BaseType, bits: u128) -> Value {
         Value {
@@ -280,8 +279,7 @@ impl Value {
         Value::new(BaseType::generic(bit_size), bits.into())
     }
 
-    /// Returns the value as a signed number: that of a signed type by its sign, of the generic type too, of any other
-    /// as it is.
+    /// Returns the value as a signed number. Values of signed types and of the generic type are sign-extended, others zero-extended.
     ///
     /// # Errors
     /// [`ErrorKind::TypeMismatch`] if the type is not integral.
@@ -292,7 +290,7 @@ impl Value {
         if self.base_type.is_signed() || self.base_type.encoding == BaseTypeEncoding::Generic {
             return Ok(sign_extend(self.bits, self.base_type.bit_size));
         }
-        // An unsigned number of 128 bits: those from 2^127 on are farther than any storage is long, as the largest is.
+        // An unsigned number of 128 bits: from 2^127 on it exceeds the length of any storage, like the largest number.
         Ok(i128::try_from(self.bits).unwrap_or(i128::MAX))
     }
 
@@ -344,10 +342,10 @@ impl Value {
             return Err(unsupported());
         }
         let (a, b) = (self.bits, other.bits);
-        // Signed numbers of 128 bits cannot overflow in the narrower operations, and wrap in theirs.
+        // Signed numbers of 128 bits cannot overflow in the narrower operations, and wrap in 128-bit ones.
         let (sa, sb) = (sign_extend(a, ty.bit_size), sign_extend(b, ty.bit_size));
         let signed_division = ty.is_signed() || ty.encoding == BaseTypeEncoding::Generic;
-        // The sign-extended one: a caller's own value may have bits above those of its type, and no others.
+        // The sign-extended number is tested: a caller's value may have only bits above its type's size.
         if matches!(operation, Binary::Div | Binary::Mod) && sb == 0 {
             return Err(ErrorKind::DivideByZero.into());
         }
@@ -374,8 +372,8 @@ impl Value {
         let (Number::Float(a), Number::Float(b)) = (self.number()?, other.number()?) else {
             return Err(unsupported());
         };
-        // Doubles hold halves and floats exactly, and rounding their result once more gives the same as
-        // computing in the narrower type (the double has more than twice its digits).
+        // Doubles represent halves and floats exactly. Rounding the result once more equals computing in the narrower type, because a double has more
+        // than twice as many digits.
         let result = match operation {
             Binary::Plus => a + b,
             Binary::Minus => a - b,
@@ -401,7 +399,7 @@ impl Value {
             }
             .into());
         }
-        // Everything is shifted out from the type's size on.
+        // Shifts by the type's size or more clear all bits.
         let count = u32::try_from(by.bits).unwrap_or(u32::MAX).min(ty.bit_size);
         let bits = match shift {
             Shift::Left => self.bits.checked_shl(count).unwrap_or(0),
@@ -416,7 +414,7 @@ impl Value {
     pub(super) fn unary(&self, operation: Unary) -> Result<Value> {
         let ty = self.base_type;
         if ty.is_float() {
-            // Of a float only the sign changes, also where it is no number.
+            // For a float, including NaN, only the sign changes.
             let sign = 1u128
                 .checked_shl(ty.bit_size.saturating_sub(1))
                 .unwrap_or(0);
@@ -462,24 +460,24 @@ impl Value {
                 (_, _) => return Err(unsupported()),
             }
         };
-        // Not a number differs from everything.
+        // NaN differs from everything.
         Ok(ordering.map_or(relation == Relation::Ne, |ordering| {
             relation.holds(ordering)
         }))
     }
 
-    /// `DW_OP_convert`: the same number in another type, as near as that can hold it.
+    /// Implements `DW_OP_convert`: the same number in another type, or the nearest representable one.
     ///
-    /// Integers wrap; a float becomes the nearest integer towards zero, and the largest or smallest where
-    /// the integer has no such number. Conversions between address spaces are not made here.
+    /// Integers wrap. A float becomes the nearest integer towards zero, clamped to the range of the integer type. Conversions between address spaces
+    /// are not made here.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for types that are not computed with.
+    /// [`ErrorKind::Unsupported`] for types without arithmetic.
     pub fn convert(&self, to: BaseType) -> Result<Value> {
         let number = self.number()?;
         if to.is_float() {
             let bits = match number {
-                // Straight from the integer, so that it is rounded once.
+                // Converted directly from the integer, so that it is rounded once.
                 #[expect(
                     clippy::cast_precision_loss,
                     reason = "rounding is what conversion to a float means"

@@ -1,19 +1,18 @@
-//! Building expressions, refusing nonsense early.
+//! Builds expressions, and rejects invalid ones early.
 
 use super::table::{Opcode, Operation, StackEffect};
 use super::{Dialect, Encoding, encode_operation};
 use crate::arch::{AddressSpace, Register, WaveSize};
 use crate::error::{ErrorKind, Result, SpecRule};
 
-/// A place in an expression that branches can go to.
+/// A branch target in an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label(usize);
 
 /// Builds an expression operation by operation.
 ///
-/// It refuses what no consumer could evaluate: operations without a code in the dialect, reserved
-/// registers and address spaces, elements of size zero, and, as long as no branch or call hides the depth
-/// of the stack, operations that need more entries than there are.
+/// It rejects operations that no consumer could evaluate: without a code in the dialect, with reserved registers or address spaces, or with elements
+/// of size zero. It also rejects stack underflow, as long as no branch or call hides the depth of the stack.
 ///
 /// ```
 /// use hetdwarf::arch::{Register, WaveSize};
@@ -32,10 +31,10 @@ pub struct Label(usize);
 pub struct Builder {
     bytes: Vec<u8>,
     encoding: Encoding,
-    /// How many entries the stack has here; nothing after operations whose effect is not fixed.
+    /// The number of entries on the stack here, or `None` after operations whose effect is not fixed.
     depth: Option<usize>,
     labels: Vec<Option<usize>>,
-    /// Where a distance must be written, and the label it leads to.
+    /// The positions of branch distances, and their labels.
     branches: Vec<(usize, Label)>,
 }
 
@@ -46,8 +45,7 @@ impl Builder {
         Builder::with_initial_stack(encoding, 0)
     }
 
-    /// Returns an empty expression that starts with some entries on the stack, the CFA of a register rule for
-    /// example.
+    /// Returns an empty expression that starts with some entries on the stack, such as the CFA of a register rule.
     #[must_use]
     pub fn with_initial_stack(encoding: Encoding, entries: usize) -> Builder {
         Builder {
@@ -80,7 +78,7 @@ impl Builder {
     /// Appends the shortest operation that pushes `value` with the generic type.
     ///
     /// # Errors
-    /// None; the result is that of [`push`](Builder::push).
+    /// Cannot fail; returns the result of [`push`](Builder::push).
     pub fn constant(&mut self, value: u64) -> Result<&mut Builder> {
         let shortest = match value {
             #[expect(clippy::cast_possible_truncation, reason = "the range says so")]
@@ -126,11 +124,11 @@ impl Builder {
             .push(Operation::Offset)
     }
 
-    /// Appends the location of the focused lane's stack slot: `frame_register` holds a private address,
-    /// per lane where scratch is reached by `scratch_*` instructions, else scaled by the wave size.
+    /// Appends the location of the focused lane's stack slot. `frame_register` holds a private address: a lane's address if scratch is accessed by
+    /// `scratch_*` instructions, otherwise scaled by the wave size.
     ///
-    /// * `scaled_by`: the wave size by which the register is scaled. `None` if it is not.
-    /// * `byte_offset`: of the slot from that address.
+    /// * `scaled_by`: the wave size by which the register is scaled, or `None` if it is not.
+    /// * `byte_offset`: the offset of the slot from that address.
     ///
     /// # Errors
     /// [`SpecRule::RegisterNumber`] if the register's number is reserved.
@@ -151,7 +149,7 @@ impl Builder {
             .form_address(AddressSpace::PrivateLane)
     }
 
-    /// Appends the operations that make a location in `space` of the address on the stack.
+    /// Appends the operations that turn the address on the stack into a location in `space`.
     ///
     /// # Errors
     /// [`ErrorKind::StackUnderflow`] if the stack is known to be empty.
@@ -160,7 +158,7 @@ impl Builder {
             .push(Operation::FormAspaceAddress)
     }
 
-    /// Returns a label that is not placed yet.
+    /// Creates a label that is not placed yet.
     pub fn label(&mut self) -> Label {
         let label = Label(self.labels.len());
         self.labels.push(None);
@@ -172,7 +170,7 @@ impl Builder {
         if let Some(slot) = self.labels.get_mut(label.0) {
             *slot = Some(self.bytes.len());
         }
-        // Branches come here with a stack that was not followed.
+        // The depth of the stack at the branches is unknown here.
         self.depth = None;
         self
     }
@@ -189,7 +187,7 @@ impl Builder {
     /// Appends a branch to `label`.
     ///
     /// # Errors
-    /// None; the result is that of [`push`](Builder::push).
+    /// Cannot fail; returns the result of [`push`](Builder::push).
     pub fn branch(&mut self, label: Label) -> Result<&mut Builder> {
         self.push(Operation::Skip { distance: 0 })?;
         Ok(self.remember(label))
@@ -215,7 +213,7 @@ impl Builder {
             let distance = target
                 .zip(i64::try_from(*end).ok())
                 .and_then(|(target, end)| i16::try_from(target.checked_sub(end)?).ok());
-            // The distance is the last of a branch.
+            // The distance is the last field of a branch.
             let field = self.bytes.get_mut(..*end);
             let field = field.and_then(|bytes| bytes.last_chunk_mut());
             let (Some(distance), Some(field)) = (distance, field) else {
@@ -226,7 +224,7 @@ impl Builder {
         Ok(self.bytes)
     }
 
-    /// Returns the depth of the stack after `operation`, where it is known.
+    /// Returns the depth of the stack after `operation`, if known.
     fn next_depth(&self, operation: &Operation<'_>) -> Result<Option<usize>> {
         let Some(found) = self.depth else {
             return Ok(None);
@@ -240,7 +238,7 @@ impl Builder {
             (_, StackEffect::Varies) => return Ok(None),
         };
         match found.checked_sub(needed) {
-            // What follows an unconditional branch is reached from somewhere else.
+            // Code after an unconditional branch is reached only from elsewhere.
             Some(_) if operation.opcode() == Opcode::Skip => Ok(None),
             Some(rest) => Ok(rest.checked_add(pushes)),
             None => Err(ErrorKind::StackUnderflow { needed, found }.into()),
@@ -248,7 +246,7 @@ impl Builder {
     }
 }
 
-/// Refuses operands that break a rule whatever the context.
+/// Rejects operands that are invalid in any context.
 fn check_operands(operation: &Operation<'_>) -> Result<()> {
     #[expect(
         clippy::wildcard_enum_match_arm,
@@ -280,7 +278,7 @@ fn check_register(number: u64) -> Result<()> {
 }
 
 impl Builder {
-    /// The dialect the expression is built in.
+    /// Returns the dialect of the expression.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.encoding.dialect

@@ -1,26 +1,26 @@
-//! A position in the bytes of an expression.
+//! Reads the bytes of an expression from a position.
 
 use crate::error::{ErrorKind, Result};
 
-/// How many bytes a LEB128 number may have: as many as 448 bits need, or any padding that is written for a reason. A longer one
-/// would be as much work as it has bytes, and count as one operand.
+/// The maximum number of bytes of a LEB128 number: enough for 448 bits, or for any reasonable padding. A longer one would cost as much work as it has
+/// bytes, but count as one operand.
 const LONGEST_LEB128: u32 = 64;
 
 /// Reads little-endian numbers and LEB128 from a slice; never past its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
-    /// How many were read, at most all.
+    /// The number of bytes read, at most all.
     at: usize,
 }
 
 impl<'a> Cursor<'a> {
-    /// At the first of `bytes`.
+    /// Creates a cursor at the first of `bytes`.
     pub(crate) fn new(bytes: &'a [u8]) -> Cursor<'a> {
         Cursor { bytes, at: 0 }
     }
 
-    /// Goes on at an offset.
+    /// Moves to an offset.
     ///
     /// # Errors
     /// If there are fewer bytes.
@@ -33,25 +33,25 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Returns how many bytes were read.
+    /// Returns the number of bytes read.
     #[inline(always)]
     pub(crate) fn position(&self) -> usize {
         self.at
     }
 
-    /// Returns true if nothing is left.
+    /// Returns true if no bytes are left.
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.at >= self.bytes.len()
     }
 
-    /// Returns the bytes that were not read.
+    /// Returns the remaining bytes.
     #[inline(always)]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
 
-    /// Reads so many bytes; nothing, and nothing read, if there are fewer.
+    /// Reads this many bytes. Returns `None`, and reads nothing, if there are fewer.
     #[inline(always)]
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let end = self.at.checked_add(count)?;
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads with a copy, so that the cursor itself is known to nobody else and can be kept in registers.
+    /// Reads with a local copy, so that the compiler can keep the cursor in registers.
     #[inline(always)]
     fn apart<T>(&mut self, read: impl FnOnce(&mut Cursor<'a>) -> Result<T>) -> Result<T> {
         let mut copy = *self;
@@ -77,7 +77,7 @@ impl<'a> Cursor<'a> {
         read
     }
 
-    /// Returns the next byte; nothing at the end.
+    /// Returns the next byte, or `None` at the end.
     #[inline(always)]
     pub(crate) fn next_byte(&mut self) -> Option<u8> {
         let byte = *self.bytes.get(self.at)?;
@@ -106,7 +106,7 @@ impl<'a> Cursor<'a> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
-    /// Returns an address or an offset of `size` bytes.
+    /// Reads an address or an offset of `size` bytes.
     #[inline(always)]
     pub(crate) fn sized(&mut self, size: u8) -> Result<u64> {
         match size {
@@ -126,8 +126,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns an unsigned LEB128; one that does not fit into 64 bits gives the largest number, which no limit or
-    /// table accepts.
+    /// Reads an unsigned LEB128. If it exceeds 64 bits, it returns the largest number, which exceeds every limit and table.
     #[inline(always)]
     pub(crate) fn uleb(&mut self) -> Result<u64> {
         // Nearly every operand is below 128.
@@ -142,7 +141,7 @@ impl<'a> Cursor<'a> {
 
     #[inline(never)]
     fn long_uleb(&mut self) -> Result<u64> {
-        // The numbers of vector registers, and most offsets that are not below 128.
+        // The numbers of vector registers, and most offsets from 128 on.
         if let Some([low, high]) = self.rest().first_chunk()
             && *high < 0x80
         {
@@ -153,7 +152,7 @@ impl<'a> Cursor<'a> {
         Ok(if fits { value } else { u64::MAX })
     }
 
-    /// Returns a signed LEB128; one that does not fit gives the number of the same sign that is farthest from zero.
+    /// Reads a signed LEB128. If it exceeds 64 bits, it returns the extreme number of the same sign.
     #[inline(always)]
     pub(crate) fn sleb(&mut self) -> Result<i64> {
         // Nearly every operand is between -64 and 63.
@@ -178,12 +177,12 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Returns the low 64 bits of an unsigned LEB128 (HET A.2.5.4.3.1: a literal that is too large is truncated).
+    /// Reads an unsigned LEB128 and returns its low 64 bits (HET A.2.5.4.3.1: a literal that is too large is truncated).
     #[inline(always)]
     pub(crate) fn uleb_truncated(&mut self) -> Result<u64> {
         let mut value = 0;
         let mut ahead = *self;
-        // Nine bytes have 63 bits: nothing can be lost of these.
+        // Nine bytes have 63 bits, so none is lost.
         for shift in (0..63).step_by(7) {
             let Some(byte) = ahead.next_byte() else {
                 return truncated("a LEB128 number");
@@ -198,14 +197,14 @@ impl<'a> Cursor<'a> {
             .map(|(value, _)| value)
     }
 
-    /// Returns the low 64 bits of a signed LEB128.
+    /// Reads a signed LEB128 and returns its low 64 bits.
     #[inline(always)]
     pub(crate) fn sleb_truncated(&mut self) -> Result<i64> {
         self.apart(|cursor| cursor.leb(true))
             .map(|(value, _)| value.cast_signed())
     }
 
-    /// The low 64 bits of a LEB128, and whether the bits above say nothing.
+    /// Reads a LEB128. Returns its low 64 bits, and true if these are the whole value.
     #[inline(never)]
     fn leb(&mut self, signed: bool) -> Result<(u64, bool)> {
         let mut value = 0u64;
@@ -219,7 +218,7 @@ impl<'a> Cursor<'a> {
             let negative = signed && byte & 0x40 != 0;
             if shift < 64 {
                 value |= payload << shift;
-                // Of the tenth byte one bit belongs to the value; the others must repeat the sign.
+                // One bit of the tenth byte belongs to the value; the others must repeat the sign.
                 if shift == 63
                     && payload >> 1 != (if signed && payload & 1 == 1 { 0x3f } else { 0 })
                 {
@@ -332,7 +331,7 @@ mod tests {
         ] {
             assert!(read(&padded(64)).unwrap());
             assert_eq!(read(&padded(65)).unwrap_err().kind().name(), "limit");
-            // More is not looked at.
+            // Further bytes are not read.
             assert_eq!(read(&[0x80; 65]).unwrap_err().kind().name(), "limit");
         }
     }

@@ -1,4 +1,4 @@
-//! Operations from bytes.
+//! Decodes operations.
 
 use core::fmt;
 
@@ -9,7 +9,7 @@ use super::table::{Meanings, Opcode, Operation, USER, by_vendor_code, dialect_ta
 use super::{Dialect, Encoding, OperandKind};
 use crate::error::{Error, ErrorKind, Result, SpecRule};
 
-/// The code that an operation was decoded from.
+/// The code of a decoded operation.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
@@ -19,7 +19,7 @@ pub enum Code {
     User(u64),
 }
 
-/// An operation in its place.
+/// A decoded operation with its position.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
@@ -27,14 +27,14 @@ pub struct Item<'a> {
     pub offset: usize,
     /// The offset of the first byte after it.
     pub end: usize,
-    /// The code it was decoded from, which tells GNU's spellings from the standard's.
+    /// Its code, which distinguishes GNU's spellings from the standard's.
     pub code: Code,
     /// The operation.
     pub operation: Operation<'a>,
 }
 
 impl Item<'_> {
-    /// The operation's full name, in the spelling of its code.
+    /// Returns the operation's full name, in the spelling of its code.
     #[must_use]
     pub fn name(&self) -> impl fmt::Display + use<> {
         Name {
@@ -44,13 +44,13 @@ impl Item<'_> {
         }
     }
 
-    /// Returns the target of a branch: an offset from the start of the expression, which may lie outside of it.
+    /// Returns the target of a branch: an offset from the start of the expression, which may lie outside it.
     #[must_use]
     pub fn branch_target(&self) -> Option<i64> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "only two operations branch")]
         match self.operation {
             Operation::Bra { distance } | Operation::Skip { distance } => {
-                // No slice ends where 16 bits more would not be counted.
+                // A slice is short enough that adding 16 bits cannot overflow.
                 i64::try_from(self.end).ok()?.checked_add(distance.into())
             }
             _ => None,
@@ -115,7 +115,7 @@ pub fn operations(bytes: &[u8], encoding: Encoding) -> Operations<'_> {
 }
 
 impl<'a> Operations<'a> {
-    /// Returns the bytes that were not decoded.
+    /// Returns the bytes not yet decoded.
     #[must_use]
     pub fn rest(&self) -> &'a [u8] {
         self.decoder.cursor.rest()
@@ -157,12 +157,11 @@ impl<'a> FallibleIterator for Operations<'a> {
     }
 }
 
-/// Decodes operations one after the other: [`next_code`](Decoder::next_code), then
-/// [`number`](Decoder::number), then the operands.
+/// Decodes operations one after the other: [`next_code`](Decoder::next_code), then [`number`](Decoder::number), then the operands.
 #[derive(Clone, Copy)]
 pub(crate) struct Decoder<'a> {
     cursor: Cursor<'a>,
-    /// What codes of one byte mean, looked up once for all operations.
+    /// The meanings of the one-byte codes, looked up once for all operations.
     meanings: &'static Meanings,
 }
 
@@ -173,7 +172,7 @@ impl fmt::Debug for Decoder<'_> {
 }
 
 impl<'a> Decoder<'a> {
-    /// At the first of `bytes`.
+    /// Creates a decoder at the first of `bytes`.
     #[inline]
     pub(crate) fn new(bytes: &'a [u8], encoding: &Encoding) -> Decoder<'a> {
         Decoder {
@@ -182,21 +181,21 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Returns how many bytes were read.
+    /// Returns the number of bytes read.
     #[inline]
     pub(crate) fn position(&self) -> usize {
         self.cursor.position()
     }
 
-    /// Returns the first byte of the next operation; nothing at the end.
+    /// Returns the first byte of the next operation, or `None` at the end.
     #[inline]
     pub(crate) fn next_code(&mut self) -> Option<u8> {
         self.cursor.next_byte()
     }
 
-    /// The [`number`](super::number) of the operation whose first byte was just read, or a greater one if more is to be
-    /// read to know it ([`vendor_opcode`](Decoder::vendor_opcode)). Its operands come next.
-    // Inlined where operations are executed, so that the code leads straight to what it does.
+    /// Returns the [`number`](super::number) of the operation whose first byte was just read. A greater number means that a vendor code follows
+    /// ([`vendor_opcode`](Decoder::vendor_opcode)). Its operands come next.
+    // Inlined into the execution loop, so that the code leads directly to its implementation.
     #[inline(always)]
     pub(crate) fn number(&self, code: u8) -> u8 {
         #[expect(
@@ -206,21 +205,21 @@ impl<'a> Decoder<'a> {
         self.meanings[usize::from(code)]
     }
 
-    /// Returns the vendor code that follows the first byte, and the operation it means, of an expression with the encoding
-    /// that the decoder was made for. Its operands come next.
+    /// Reads the vendor code after the first byte, and returns it with its operation, in the encoding for which the decoder was made. Its operands
+    /// come next.
     ///
     /// # Errors
     /// If there is none.
     #[inline(always)]
     pub(crate) fn vendor_opcode(&mut self, code: u8, encoding: &Encoding) -> Result<(u64, Opcode)> {
-        // The cursor itself is known to nobody else, so that it can be kept in registers.
+        // A local cursor, so that the compiler can keep it in registers.
         let mut ahead = self.cursor;
         let read = read_vendor_code(&mut ahead, code, encoding);
         self.cursor = ahead;
         read
     }
 
-    /// What reads the operands.
+    /// Returns the cursor, for reading the operands.
     #[inline(always)]
     pub(crate) fn cursor(&mut self) -> &mut Cursor<'a> {
         &mut self.cursor

@@ -1,14 +1,14 @@
-//! The names of DWARF 6 for operations: a dialect without codes.
+//! Lists the names of DWARF 6 for operations: a dialect without codes.
 //!
-//! The committee has accepted the operations, and no public text assigns their numbers. They are printed, parsed and evaluated
-//! in memory; there are no bytes for them. Source: the accepted proposals 230524.1 (locations on the stack), 241011.1
-//! (evaluation context) and 211206.1 (lanes), and the open one 251120.1 (overlays).
+//! The committee has accepted the operations, but no public text assigns their codes. They are printed, parsed and evaluated in memory, without an
+//! encoding. Source: the accepted proposals 230524.1 (locations on the stack), 241011.1 (evaluation context) and 211206.1 (lanes), and the open one
+//! 251120.1 (overlays).
 
 use super::table::Opcode;
 
 macro_rules! names {
     ($($opcode:ident $name:literal;)*) => {
-        /// Each operation that has another name than its row, or that has no code in DWARF 5; what is said where a code is asked for.
+        /// Each operation whose name differs from its row, or that has no code in DWARF 5, with the error message for its code.
         const NAMES: &[(Opcode, &str, &str)] = &[$((
             Opcode::$opcode,
             $name,
@@ -32,13 +32,13 @@ names! {
 /// The prefix of the names of operations that have a code of two bytes.
 pub(super) const PREFIXES: [&str; 2] = ["DW_OP_user_extended", "DW_OP_extended"];
 
-/// Returns the name of an operation in DWARF 6 where that is not the name of its row.
+/// Returns the name of an operation in DWARF 6, if it differs from the name in its row.
 pub(super) fn name(opcode: Opcode) -> Option<&'static str> {
     let row = NAMES.iter().find(|(one, ..)| *one == opcode);
     row.map(|(_, name, _)| *name)
 }
 
-/// Returns what to say where DWARF 6 has no code for an operation.
+/// Returns the error message if DWARF 6 has no code for an operation.
 pub(super) fn no_code(opcode: Opcode) -> Option<&'static str> {
     let row = NAMES.iter().find(|(one, ..)| *one == opcode);
     row.map(|(.., text)| *text)

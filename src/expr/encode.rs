@@ -1,4 +1,4 @@
-//! Operations to bytes.
+//! Encodes operations.
 
 use super::operand::{OperandKind, OperandValue};
 use super::table::{Codes, Operation, USER};
@@ -7,11 +7,10 @@ use crate::error::{ErrorKind, Result};
 
 /// Appends the canonical encoding of `operation` to `out`.
 ///
-/// LEB128 numbers are as short as they can be, and DWARF 5's codes are used where GNU had others.
+/// LEB128 numbers get the shortest form, and DWARF 5's codes are preferred to GNU's.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] names the operation if the dialect has no code for it;
-/// [`ErrorKind::Syntax`] if an operand does not fit its encoding.
+/// [`ErrorKind::Unsupported`] with the operation if the dialect has no code for it; [`ErrorKind::Syntax`] if an operand does not fit its encoding.
 pub fn encode_operation(
     operation: &Operation<'_>,
     encoding: Encoding,
@@ -19,7 +18,7 @@ pub fn encode_operation(
 ) -> Result<()> {
     let row = operation.opcode().row();
     let operands = operation.operands();
-    // One that is alone is the first of its family.
+    // A single operation is the first of its family.
     let member = super::decode::member(operation).unwrap_or(0);
     if member >= row.family {
         return Err(does_not_fit(row.name));
@@ -45,7 +44,7 @@ pub fn encode_operation(
     Ok(())
 }
 
-/// Returns the code of one byte, or else the vendor code.
+/// Returns the one-byte code, or else the vendor code.
 fn code(operation: &Operation<'_>, dialect: Dialect) -> Option<(Option<u8>, u16)> {
     let opcode = operation.opcode();
     let Codes {
@@ -76,7 +75,7 @@ fn does_not_fit(name: &'static str) -> crate::Error {
     .into()
 }
 
-/// Appends one operand; the mirror of `read_operand!`. Nothing if it does not fit.
+/// Appends one operand; the inverse of `read_operand!`. Returns `None` if it does not fit.
 fn write_operand(
     kind: OperandKind,
     value: OperandValue<'_>,
@@ -122,7 +121,7 @@ fn write_operand(
     Some(())
 }
 
-/// Appends an address or an offset of `size` bytes. `None` if it does not fit.
+/// Appends an address or an offset of `size` bytes. Returns `None` if it does not fit.
 pub(crate) fn write_sized(value: u64, size: u8, out: &mut Vec<u8>) -> Option<()> {
     match size {
         8 => out.extend(value.to_le_bytes()),

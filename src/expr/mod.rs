@@ -1,8 +1,6 @@
-//! Operations of DWARF expressions: one table of them all, and from it decoding, encoding, printing,
-//! parsing and building.
+//! Handles the operations of DWARF expressions. One table lists them all, and is the basis for decoding, encoding, printing, parsing and building.
 //!
-//! What operations *do* is left to [`eval`](crate::eval). Sources: [HET](crate) A.2.5.4 and A.7.7, DWARF 5 §2.5
-//! and §7.7.
+//! The semantics of operations is left to [`eval`](crate::eval). Sources: [HET](crate) A.2.5.4 and A.7.7, DWARF 5 §2.5 and §7.7.
 //!
 //! ```
 //! use hetdwarf::expr::{self, Encoding};
@@ -43,13 +41,13 @@ pub(crate) use decode::Decoder;
 pub(crate) use encode::{write_sized, write_sleb, write_uleb};
 pub(crate) use table::{first_code, number, read};
 
-/// The sizes and codes that operands of expressions depend on.
+/// The sizes and codes on which operands of expressions depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Encoding {
     /// The size of an address of the default address space, in bytes: 4 or 8.
     pub address_size: u8,
-    /// The size of a reference to an entry of any unit, in bytes: that of an offset into a debug section, 4 in 32-bit
-    /// DWARF and 8 in 64-bit DWARF; see [`reference_size`](Self::reference_size).
+    /// The size of a reference to an entry of any unit, in bytes. It equals the size of a section offset: 4 in 32-bit DWARF and 8 in 64-bit DWARF;
+    /// see [`reference_size`](Self::reference_size).
     pub offset_size: u8,
     /// The encoding of the heterogeneous operations.
     pub dialect: Dialect,
@@ -59,18 +57,18 @@ pub struct Encoding {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// Today's: `DW_OP_LLVM_user` (0xe9) and a vendor code.
+    /// The current one: `DW_OP_LLVM_user` (0xe9) and a vendor code.
     #[default]
     User,
-    /// Today's, and vendor codes agreed upon in private for operations that have none.
+    /// The current one, with privately agreed vendor codes for operations that have none.
     UserWith(PrivateCodes),
     /// Codes of one byte, 0xe1 to 0xec, as emitted from 2020 to 2022.
     OneByte,
     /// The codes of the first draft.
     Draft,
-    /// The names of DWARF 6, which has assigned no codes: only operations that DWARF 5 has can be read and written.
+    /// The names of DWARF 6, which has no codes yet: only operations of DWARF 5 can be decoded and encoded.
     Dwarf6,
-    /// The codes of expressions with the meaning of [`Dwarf6`](Self::Dwarf6) that never leave memory: see [`Encoding::in_memory`].
+    /// The codes of expressions with the semantics of [`Dwarf6`](Self::Dwarf6) that never leave memory: see [`Encoding::in_memory`].
     Dwarf6InMemory,
 }
 
@@ -81,9 +79,9 @@ impl Dialect {
         matches!(self, Dialect::Dwarf6 | Dialect::Dwarf6InMemory)
     }
 
-    /// Returns the vendor code of an operation that has none of its own.
+    /// Returns the vendor code of an operation without its own code.
     pub(crate) fn private_code(self, opcode: Opcode) -> Option<u16> {
-        /// That of `DW_OP_composite`, which only DWARF 6 has.
+        /// The vendor code of `DW_OP_composite`, which only DWARF 6 has.
         const COMPOSITE: u16 = 0xff05;
         match self {
             Dialect::UserWith(private) => opcode.private_code(private),
@@ -94,7 +92,7 @@ impl Dialect {
     }
 }
 
-/// Vendor codes for operations that the specification leaves without one ("TBA" in HET A.7.7.1).
+/// Vendor codes for operations that have none in the specification ("TBA" in HET A.7.7.1).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PrivateCodes {
@@ -109,7 +107,7 @@ pub struct PrivateCodes {
 }
 
 impl PrivateCodes {
-    /// The operations that have no vendor code of their own.
+    /// The operations without their own vendor code.
     pub const OPERATIONS: [Opcode; 4] = [
         Opcode::AspaceImplicitPointer,
         Opcode::PushIteration,
@@ -117,7 +115,7 @@ impl PrivateCodes {
         Opcode::BitOverlay,
     ];
 
-    /// Codes for expressions that are built and evaluated in memory and never written to a file.
+    /// Codes for expressions that are built and evaluated only in memory.
     pub const IN_MEMORY: PrivateCodes = PrivateCodes {
         aspace_implicit_pointer: Some(0xff01),
         push_iteration: Some(0xff02),
@@ -127,10 +125,10 @@ impl PrivateCodes {
 }
 
 impl Encoding {
-    /// Returns the size of a reference to an entry of any unit, as in `DW_OP_call_ref`: in DWARF 2 that of an address, from
-    /// DWARF 3 on that of an offset.
+    /// Returns the size of a reference to an entry of any unit, as in `DW_OP_call_ref`. In DWARF 2 it is the size of an address, from DWARF 3 on the
+    /// size of an offset.
     ///
-    /// Source: DWARF 3 §7.4 on what differs from DWARF 2, as for `DW_FORM_ref_addr`.
+    /// Source: DWARF 3 §7.4 on the differences to DWARF 2, as for `DW_FORM_ref_addr`.
     #[must_use]
     pub const fn reference_size(version: u16, address_size: u8, offset_size: u8) -> u8 {
         if version <= 2 {
@@ -147,7 +145,7 @@ impl Encoding {
         dialect: Dialect::User,
     };
 
-    /// Returns the same sizes, with a code for every operation; for expressions that never leave memory.
+    /// Returns these sizes with a code for every operation, for expressions that never leave memory.
     #[must_use]
     pub const fn in_memory(self) -> Encoding {
         let dialect = match self.dialect.is_dwarf6() {

@@ -1,6 +1,6 @@
-//! What operands are: how each kind is encoded, and a value of any kind.
+//! Defines operands: the encoding of each kind, and a value of any kind.
 
-/// A kind of operand: how it is encoded and printed.
+/// A kind of operand, which determines its encoding and formatting.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandKind {
@@ -26,13 +26,13 @@ pub enum OperandKind {
     Branch,
     /// Unsigned LEB128.
     Uleb,
-    /// Unsigned LEB128 of which only the low 64 bits count.
+    /// Unsigned LEB128, truncated to 64 bits.
     WideUleb,
     /// Signed LEB128.
     Sleb,
-    /// Signed LEB128 of which only the low 64 bits count.
+    /// Signed LEB128, truncated to 64 bits.
     WideSleb,
-    /// Signed LEB128, bytes added to the register before it.
+    /// Signed LEB128: an offset in bytes from the register before it.
     Displacement,
     /// Unsigned LEB128: a DWARF register number.
     Register,
@@ -40,7 +40,7 @@ pub enum OperandKind {
     BaseType,
     /// An address of the default address space.
     Address,
-    /// An offset into `.debug_info`, of the size of the DWARF format.
+    /// An offset into `.debug_info`, with the size in the DWARF format.
     SectionReference,
     /// A block whose length is one byte.
     Block1,
@@ -54,9 +54,9 @@ pub enum OperandKind {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandValue<'a> {
-    /// A number without sign.
+    /// An unsigned number.
     Unsigned(u64),
-    /// A number with a sign.
+    /// A signed number.
     Signed(i64),
     /// The bytes of a block, without its length.
     Bytes(&'a [u8]),

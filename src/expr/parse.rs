@@ -1,4 +1,4 @@
-//! Expressions from the text that [`Printer`](super::Printer) writes.
+//! Parses expressions from the output of [`Printer`](super::Printer).
 
 use super::operand::{OperandKind, OperandValue};
 use super::table::{Opcode, Operation, ROWS};
@@ -6,20 +6,19 @@ use super::{Encoding, dwarf6, encode_operation};
 use crate::arch::{Register, WaveSize};
 use crate::error::{ErrorKind, Result};
 
-/// Options for reading text that leaves a choice.
+/// Options for parsing ambiguous text.
 #[derive(Clone, Copy, Debug)]
 pub struct ParseOptions {
-    /// The wave size, which decides the registers that `VGPR4`, `AGPR0`, `EXEC` and `VCC` name.
+    /// The wave size, which selects the registers for `VGPR4`, `AGPR0`, `EXEC` and `VCC`.
     pub wave_size: WaveSize,
     /// The sizes and codes in expressions nested in others (`DW_OP_entry_value`).
     pub encoding: Encoding,
-    /// What `(0x0000002a)` counts from: the offset of the unit's header in `.debug_info`. A base type
-    /// without parentheses counts from the header.
+    /// The base of `(0x0000002a)`: the offset of the unit's header in `.debug_info`. A base type without parentheses is relative to the header.
     pub unit_offset: u64,
 }
 
 impl Default for ParseOptions {
-    /// 64 lanes, the encoding of AMDGPU, and a unit at the start of `.debug_info`.
+    /// Returns 64 lanes, the encoding of AMDGPU, and a unit at the start of `.debug_info`.
     fn default() -> ParseOptions {
         ParseOptions {
             wave_size: WaveSize::Wave64,
@@ -43,7 +42,7 @@ enum Operand {
     Bytes(Vec<u8>),
 }
 
-/// An expression in memory, from text or a [`Builder`](super::Builder). It has no codes yet.
+/// An expression in memory, from text or a [`Builder`](super::Builder). It has not been encoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expression {
     operations: Vec<Parsed>,
@@ -95,11 +94,10 @@ impl Expression {
         })
     }
 
-    /// Returns the bytes in an encoding; with [`Encoding::in_memory`] every operation has a code.
+    /// Encodes the operations; with [`Encoding::in_memory`] every operation has a code.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] names an operation that has no code in the dialect;
-    /// [`ErrorKind::Syntax`] an operand that does not fit.
+    /// [`ErrorKind::Unsupported`] with an operation that has no code in the dialect; [`ErrorKind::Syntax`] with an operand that does not fit.
     pub fn encode(&self, encoding: Encoding) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         for operation in self.operations() {
@@ -109,13 +107,13 @@ impl Expression {
     }
 }
 
-/// Parses operations separated by commas, as llvm-dwarfdump prints them.
+/// Parses operations separated by commas, in the style of llvm-dwarfdump.
 ///
-/// The names of DWARF 6 are known in every dialect. `DW_OP_LLVM_user` may be left out, and so may the prefixes `DW_OP_` and `DW_OP_LLVM_`; a register may
-/// be a name of the assembler (`v42`), LLVM's (`VGPR42`) or a number.
+/// The names of DWARF 6 are accepted in every dialect. `DW_OP_LLVM_user` may be omitted, and so may the prefixes `DW_OP_` and `DW_OP_LLVM_`. A
+/// register may be an assembler name (`v42`), LLVM's name (`VGPR42`) or a number.
 ///
 /// # Errors
-/// [`ErrorKind::Syntax`] says what was expected and what was there.
+/// [`ErrorKind::Syntax`] with the expected and the actual text.
 pub fn parse(text: &str, options: &ParseOptions) -> Result<Expression> {
     parse_nested(text, options, 0)
 }
@@ -134,9 +132,9 @@ fn parse_nested(text: &str, options: &ParseOptions, depth: u32) -> Result<Expres
     Ok(expression)
 }
 
-/// Splits at the commas that stand outside of parentheses and quotes.
+/// Splits at the commas outside parentheses and quotes.
 fn split_at_commas(text: &str) -> impl Iterator<Item = &str> {
-    // Not even a text of nothing but parentheses has so many.
+    // Even a text that consists of parentheses has fewer.
     let mut depth = 0i64;
     let mut quoted = false;
     text.split(move |c| {
@@ -189,7 +187,7 @@ fn parse_operation(text: &str, options: &ParseOptions, depth: u32) -> Result<Par
         )]
         let operand = match kind {
             OperandKind::Member => {
-                // What follows the name of a family repeats the register's name; only an offset is news.
+                // The text after a family's name repeats the register's name. Only an offset adds information.
                 if opcode != Opcode::Lit {
                     register_and_offset = words.family_register();
                 }
@@ -210,7 +208,7 @@ fn parse_operation(text: &str, options: &ParseOptions, depth: u32) -> Result<Par
     }
     words.end(name)?;
     let parsed = Parsed { opcode, operands };
-    // An operand may be a number and yet too large for its field.
+    // An operand may be a valid number, but too large for its field.
     let one = Expression {
         operations: vec![parsed],
     };
@@ -227,7 +225,7 @@ fn parse_operation(text: &str, options: &ParseOptions, depth: u32) -> Result<Par
     }
 }
 
-/// The operation with a name, and the number in its family.
+/// Returns the operation with a name, and the number in its family.
 fn find(name: &str) -> Option<(Opcode, u8)> {
     let prefixes = ["", "DW_OP_", "DW_OP_LLVM_"];
     prefixes
@@ -250,7 +248,7 @@ fn find(name: &str) -> Option<(Opcode, u8)> {
         .or_else(|| Some((dwarf6::find(name)?, 0)))
 }
 
-/// GNU's names for operations of DWARF 5.
+/// Returns GNU's names for operations of DWARF 5.
 fn gnu(name: &str) -> Option<(Opcode, u8)> {
     let opcode = match name.strip_prefix("DW_OP_GNU_")? {
         "push_tls_address" => Opcode::FormTlsAddress,
@@ -267,7 +265,7 @@ fn gnu(name: &str) -> Option<(Opcode, u8)> {
     Some((opcode, 0))
 }
 
-/// The operands of one operation, not yet read.
+/// The remaining operands of one operation.
 struct Words<'t> {
     rest: &'t str,
     options: &'t ParseOptions,
@@ -305,7 +303,7 @@ impl<'t> Words<'t> {
     fn signed(&mut self) -> Result<i64> {
         let word = self.word();
         let value = parse_number(word);
-        // A number like 0xffffffffffffffff is the same 64 bits as -1.
+        // A number such as 0xffffffffffffffff has the same 64 bits as -1.
         let value = value.and_then(|value| {
             i64::try_from(value)
                 .ok()
@@ -314,7 +312,7 @@ impl<'t> Words<'t> {
         value.map_or_else(|| syntax("a signed number", word), Ok)
     }
 
-    /// Returns a register, and the offset if it is written to it: `SGPR33+4`.
+    /// Reads a register, and the offset if it is attached: `SGPR33+4`.
     fn register(&mut self) -> Result<(u64, Option<i64>)> {
         let word = self.word();
         let split = word
@@ -340,7 +338,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// What may stand after `DW_OP_reg16` and `DW_OP_breg16`: the register's name, with or without offset.
+    /// Reads the optional text after `DW_OP_reg16` and `DW_OP_breg16`: the register's name, with or without offset.
     fn family_register(&mut self) -> Option<i64> {
         let word = self.peek();
         let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -375,11 +373,11 @@ impl<'t> Words<'t> {
         })
     }
 
-    /// Returns a length and as many bytes.
+    /// Reads a length and that many bytes.
     fn block(&mut self) -> Result<Vec<u8>> {
         let length = self.unsigned()?;
         let mut bytes = Vec::new();
-        // The text bounds the work: every byte is a word of it.
+        // The text bounds the work, since every byte is a word of it.
         for _ in 0..length {
             let word = self.word();
             match parse_number(word).and_then(|value| u8::try_from(value).ok()) {
@@ -390,7 +388,7 @@ impl<'t> Words<'t> {
         Ok(bytes)
     }
 
-    /// Returns an expression in parentheses.
+    /// Reads an expression in parentheses.
     fn expression(&mut self) -> Result<Vec<u8>> {
         const DEPTH: u32 = 16;
         let text = self.rest.trim();
@@ -404,7 +402,7 @@ impl<'t> Words<'t> {
         parse_nested(inner, self.options, self.depth.wrapping_add(1))?.encode(self.options.encoding)
     }
 
-    /// `0x2a`, counted from the unit's header, or `(0x0000002a) "int"`, counted from the section's start.
+    /// Reads `0x2a`, relative to the unit's header, or `(0x0000002a) "int"`, relative to the section's start.
     fn base_type(&mut self) -> Result<u64> {
         let word = self.peek();
         let Some(inner) = word
@@ -428,13 +426,13 @@ impl<'t> Words<'t> {
     }
 }
 
-/// Returns a number in decimal or, after `0x`, in hexadecimal, with or without a sign.
+/// Parses a number in decimal or, after `0x`, in hexadecimal, with or without a sign.
 pub(crate) fn parse_number(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    // Rust's own parser would take a second sign.
+    // Rust's parser would accept a second sign.
     if !digits.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Expressions as text, as llvm-dwarfdump prints them.
+//! Formats expressions in the style of llvm-dwarfdump.
 
 use core::fmt::{self, Write};
 
@@ -8,21 +8,21 @@ use super::operand::{OperandKind, OperandValue};
 use super::{Code, Encoding, Item, operations};
 use crate::arch::{Machine, Register, RegisterName};
 
-/// The registers that are printed by name.
+/// The registers printed by name.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RegisterStyle {
-    /// All that have one: `DW_OP_regx VGPR42` also in code for 32 lanes.
+    /// All registers with a name: `DW_OP_regx VGPR42` also in code for 32 lanes.
     #[default]
     Names,
-    /// Those that llvm-dwarfdump 22 names: not the vector registers of code for 32 lanes.
+    /// The registers that llvm-dwarfdump 22 names, which exclude the vector registers of code for 32 lanes.
     LlvmDwarfdump,
-    /// Those of another machine than AMDGPU, as llvm-dwarfdump 22 names them.
+    /// The registers of a machine other than AMDGPU, with the names of llvm-dwarfdump 22.
     Other(Machine),
 }
 
 impl RegisterStyle {
-    /// Returns the name that is printed for a register number, if one is.
+    /// Returns the printed name of a register number, or `None` if the number is printed.
     #[must_use]
     pub fn register_name(self, number: u64) -> Option<RegisterName> {
         let register = match self {
@@ -38,8 +38,8 @@ impl RegisterStyle {
 
 /// Finds the names of base types, to print `(0x0000002a) "int"`.
 pub trait BaseTypeNames {
-    /// The offset in `.debug_info` and the name of the base type at `offset` bytes from the header of the
-    /// expression's unit. `None` if there is no base type.
+    /// Returns the offset in `.debug_info` and the name of the base type at `offset` bytes from the header of the expression's unit, or `None` if
+    /// there is no base type.
     fn base_type_name(&self, offset: u64) -> Option<(u64, String)>;
 }
 
@@ -62,7 +62,7 @@ impl fmt::Debug for Printer<'_> {
 }
 
 impl<'n> Printer<'n> {
-    /// For expressions of this encoding.
+    /// Creates a printer for expressions of this encoding.
     #[must_use]
     pub fn new(encoding: Encoding) -> Printer<'n> {
         Printer {
@@ -73,19 +73,19 @@ impl<'n> Printer<'n> {
         }
     }
 
-    /// Chooses which registers are named.
+    /// Selects the registers printed by name.
     #[must_use]
     pub fn style(self, style: RegisterStyle) -> Printer<'n> {
         Printer { style, ..self }
     }
 
-    /// Chooses to print how references to base types are encoded.
+    /// Enables printing the encoding of references to base types.
     #[must_use]
     pub fn verbose(self, verbose: bool) -> Printer<'n> {
         Printer { verbose, ..self }
     }
 
-    /// Gives the names of base types.
+    /// Sets the lookup for names of base types.
     #[must_use]
     pub fn names(self, names: &'n dyn BaseTypeNames) -> Printer<'n> {
         Printer {
@@ -94,9 +94,9 @@ impl<'n> Printer<'n> {
         }
     }
 
-    /// Returns the operations of `bytes`, separated by commas.
+    /// Formats the operations of `bytes`, separated by commas.
     ///
-    /// Where they cannot be decoded the text ends in `<decoding error>` and the remaining bytes.
+    /// If they cannot be decoded, the text ends in `<decoding error>` and the remaining bytes.
     #[must_use]
     pub fn expression(&self, bytes: &[u8]) -> String {
         let mut out = String::new();
@@ -105,7 +105,7 @@ impl<'n> Printer<'n> {
         out
     }
 
-    /// Returns one operation.
+    /// Formats one operation.
     #[must_use]
     pub fn item(&self, item: &Item<'_>) -> String {
         let mut out = String::new();
@@ -113,7 +113,7 @@ impl<'n> Printer<'n> {
         out
     }
 
-    /// Returns true if the text is that of llvm-dwarfdump, peculiarities included.
+    /// Returns true if the text must equal llvm-dwarfdump's, including its peculiarities.
     fn is_llvm(&self) -> bool {
         !matches!(self.style, RegisterStyle::Names)
     }
@@ -143,7 +143,7 @@ impl<'n> Printer<'n> {
     }
 
     fn write_item(&self, item: &Item<'_>, out: &mut String, depth: u32) -> fmt::Result {
-        /// Entry values within entry values mean nothing; a few are printed, so that text stays linear.
+        /// Nested entry values have no meaning. Only a few levels are printed, so that the text stays linear.
         const DEPTH: u32 = 4;
         let of_dwarf6 = super::dwarf6::name(item.operation.opcode());
         match of_dwarf6.filter(|_| self.encoding.dialect.is_dwarf6()) {
@@ -198,7 +198,7 @@ impl<'n> Printer<'n> {
         Ok(())
     }
 
-    /// Prints a register's name, if it has one that is printed.
+    /// Writes a register's name, if it is printed by name.
     fn write_register(
         &self,
         value: OperandValue<'_>,

@@ -1,8 +1,7 @@
-//! The vocabulary of operation expressions: every operation, once.
+//! Lists the vocabulary of operation expressions: every operation, once.
 //!
-//! A row gives the name, the codes in each dialect, the operands, the stack effect, the version that
-//! introduced it, whether call frame information may use it, and where it is specified. Everything else
-//! in [`expr`](super) is made from these rows. What an operation *does* is not here but in `eval`.
+//! A row gives the name, the codes in each dialect, the operands, the stack effect, the first version, whether call frame information may use it, and
+//! the section of the specification. Everything else in [`expr`](super) is generated from these rows. The semantics of operations is in `eval`.
 //!
 //! Sources: DWARF 5 §7.7.1, HET A.7.7.1, and for the older codes `spec-notes/encodings.md`.
 
@@ -17,18 +16,18 @@ use smallvec::SmallVec;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StackEffect {
-    /// Takes and leaves fixed numbers of entries.
+    /// Fixed numbers of entries taken and left.
     Fixed {
-        /// Entries it takes or needs to look at.
+        /// The number of entries taken or inspected.
         pops: u8,
-        /// Entries it leaves in their stead.
+        /// The number of entries left in their place.
         pushes: u8,
     },
-    /// It depends on what is there (`DW_OP_piece`) or on the called expression.
+    /// Depends on the entries (`DW_OP_piece`) or on the called expression.
     Varies,
 }
 
-/// The text that introduced an operation.
+/// The first text with an operation.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Since {
@@ -46,11 +45,11 @@ pub enum Since {
     Dwarf6,
 }
 
-/// The codes of an operation. `None` for a dialect without one.
+/// The codes of an operation, with `None` for a dialect without one.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Codes {
-    /// DWARF 5's code, of one byte; the first of a family like `DW_OP_lit0`.
+    /// DWARF 5's code, of one byte, or the first code of a family such as `DW_OP_lit0`.
     pub std: Option<u8>,
     /// The code of GNU's spelling before DWARF 5.
     pub gnu: Option<u8>,
@@ -68,9 +67,9 @@ pub struct Codes {
 pub struct Row {
     /// The opcode.
     pub opcode: Opcode,
-    /// The name; of a family, the name without its number.
+    /// The name, without the number for a family.
     pub name: &'static str,
-    /// What is said where a dialect has no code for it.
+    /// The error message if a dialect has no code for it.
     pub(super) no_code: &'static str,
     /// Its codes.
     pub codes: Codes,
@@ -80,7 +79,7 @@ pub struct Row {
     pub operands: &'static [OperandKind],
     /// Its effect on the depth of the stack.
     pub effect: StackEffect,
-    /// The text that introduced it.
+    /// The first text with it.
     pub since: Since,
     /// True if call frame information may use it (HET A.6.4.2).
     pub in_cfi: bool,
@@ -156,8 +155,7 @@ macro_rules! operations {
 
         /// An operation with its operands.
         ///
-        /// Blocks borrow from the bytes it was decoded from. A family like `DW_OP_lit0` … `DW_OP_lit31`
-        /// is one variant; its first field is the number.
+        /// Blocks borrow from the decoded bytes. A family such as `DW_OP_lit0` … `DW_OP_lit31` is one variant, whose first field is the number.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "the fields' names and the standard say it all")]
@@ -203,8 +201,7 @@ macro_rules! operations {
                 }
             }
 
-            /// Returns an operation from its operands. `None` if they are not those of `opcode` in number and
-            /// range.
+            /// Creates an operation from its operands. Returns `None` if their number or range does not fit `opcode`.
             #[must_use]
             pub fn from_operands(opcode: Opcode, operands: &[OperandValue<'a>]) -> Option<Operation<'a>> {
                 let mut operands = operands.iter();
@@ -216,7 +213,7 @@ macro_rules! operations {
                 operands.next().is_none().then_some(operation)
             }
 
-            /// Reads the operands of `opcode`, whose first byte was `code`.
+            /// Reads the operands of `opcode`, whose first byte is `code`.
             #[inline(always)]
             pub(super) fn read(
                 opcode: Opcode,
@@ -233,14 +230,14 @@ macro_rules! operations {
             }
         }
 
-        /// The number of each operation in the table, to tell a great many of them apart by one jump.
+        /// The number of each operation in the table, for matching with a single jump.
         #[expect(non_upper_case_globals, reason = "named as the operations are")]
         pub(crate) mod number {
             $(pub(crate) const $opcode: u8 = super::Opcode::$opcode as u8;)*
         }
 
-        /// For each operation with operands a function that reads them, in the order of the encoding; `code` is the
-        /// operation's first byte, which has the number within a family.
+        /// For each operation with operands, a function that reads them in the order of the encoding. `code` is the operation's first byte, which
+        /// contains the number within a family.
         #[expect(non_snake_case, reason = "named as the operations are")]
         pub(crate) mod read {
             use super::{Cursor, Encoding, Opcode, Result, first_code};
@@ -261,7 +258,7 @@ macro_rules! operations {
     };
 }
 
-/// Reads one operand; the mirror of `Encoder::operand`.
+/// Reads one operand; the inverse of `Encoder::operand`.
 macro_rules! read_operand {
     (Member, $cursor:ident, $encoding:ident, $member:ident) => {
         $member
@@ -338,7 +335,8 @@ const NO_CODES: Codes = Codes {
 
 #[rustfmt::skip]
 operations! {
-    // opcode        name                                 codes                        operands                                      stack     since  in CFI  source  what it does
+    // opcode        name                                 codes                        operands                                      stack     since
+    // in CFI  source  effect
     Addr             "DW_OP_addr"                         { std 0x03 }                 (address: Address)                            [0 -> 1]  Dwarf2 cfi "HET A.2.5.4.4.3"   "pushes the location of an address of the default space";
     Deref            "DW_OP_deref"                        { std 0x06 }                                                               [1 -> 1]  Dwarf2 cfi "HET A.2.5.4.3.4"   "reads a value of the generic type";
     Const1u          "DW_OP_const1u"                      { std 0x08 }                 (value: U8)                                   [0 -> 1]  Dwarf2 cfi "HET A.2.5.4.3.1"   "pushes a constant of one byte";
@@ -434,8 +432,8 @@ operations! {
 }
 
 impl Operation<'_> {
-    /// Returns the constant that it pushes with the generic type, a signed one as 64 bits. `None` if it pushes none, or
-    /// one that stands elsewhere. Source: HET A.2.5.4.3.1.
+    /// Returns the constant that it pushes with the generic type, with a signed one as 64 bits. Returns `None` if it pushes none, or one stored
+    /// elsewhere. Source: HET A.2.5.4.3.1.
     #[must_use]
     pub fn constant(&self) -> Option<u64> {
         #[expect(
@@ -460,7 +458,7 @@ impl Opcode {
     /// Returns the operation's row.
     #[must_use]
     pub fn row(self) -> &'static Row {
-        // The rows and the variants come from one list, so the number of one is the index of the other.
+        // One list generates both rows and variants, so a variant's number is its row's index.
         #[expect(clippy::indexing_slicing, reason = "one row for each variant")]
         &ROWS[self as usize]
     }
@@ -471,15 +469,15 @@ impl Opcode {
         ROWS.get(usize::from(number)).map(|row| row.opcode)
     }
 
-    /// The operation's name; of a family, the name without its number.
+    /// Returns the operation's name, without the number for a family.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// Returns the vendor code that `codes` gives to an operation that has none of its own.
+    /// Returns the vendor code that `codes` assigns to an operation without its own code.
     pub(super) fn private_code(self, codes: PrivateCodes) -> Option<u16> {
-        // Only four operations have no code yet; every other one is found in its row.
+        // Only four operations have no code yet; the rows have the others.
         if self == Opcode::AspaceImplicitPointer {
             codes.aspace_implicit_pointer
         } else if self == Opcode::PushIteration {
@@ -494,10 +492,10 @@ impl Opcode {
     }
 }
 
-/// What the codes of one byte mean in a dialect: the number of an operation, or [`VENDOR`].
+/// The meanings of the one-byte codes in a dialect: the number of an operation, or [`VENDOR`].
 pub(super) type Meanings = [u8; 256];
 
-/// The meaning of a code that has none by itself, as `DW_OP_LLVM_user` has not.
+/// The meaning of a code without its own operation, such as `DW_OP_LLVM_user`.
 const VENDOR: u8 = u8::MAX;
 
 #[expect(
@@ -560,7 +558,7 @@ static ONE_BYTE_DIALECT: Meanings = meanings(Dialect::OneByte);
 static DRAFT_DIALECT: Meanings = meanings(Dialect::Draft);
 static VENDOR_CODES: [Option<Opcode>; 16] = vendor_codes();
 
-/// Returns the code of an operation, or of the first of its family.
+/// Returns the code of an operation, or the first code of a family.
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated by the compiler; one row for each variant"
@@ -572,7 +570,7 @@ pub(crate) const fn first_code(opcode: Opcode) -> u8 {
     }
 }
 
-/// What every code of one byte means in `dialect`.
+/// Returns the meanings of all one-byte codes in `dialect`.
 pub(super) fn dialect_table(dialect: Dialect) -> &'static Meanings {
     match dialect {
         Dialect::User | Dialect::UserWith(_) | Dialect::Dwarf6 | Dialect::Dwarf6InMemory => {

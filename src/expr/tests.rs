@@ -1,5 +1,4 @@
-//! The table held together: every row, in every dialect, reads back what it writes and parses back what
-//! it prints.
+//! Checks the table: every row, in every dialect, survives encoding and decoding, and printing and parsing.
 
 use fallible_iterator::FallibleIterator;
 
@@ -62,7 +61,7 @@ fn edges(kind: OperandKind, encoding: Encoding) -> Vec<OperandValue<'static>> {
         OperandKind::Block1 | OperandKind::Block => {
             vec![Bytes(&[]), Bytes(&[1]), Bytes(&[0xff; 200])]
         }
-        // An expression of its own: lit1, regx SGPR33.
+        // A nested expression: lit1, regx SGPR33.
         OperandKind::Expression => vec![Bytes(&[]), Bytes(&[0x31, 0x90, 0x41])],
     }
 }
@@ -94,7 +93,7 @@ fn has_code(opcode: Opcode, dialect: Dialect) -> bool {
     codes.std.is_some()
         || match dialect {
             Dialect::User => codes.user.is_some(),
-            // Only DWARF 6 has one without parts.
+            // Only DWARF 6 allows one without parts.
             Dialect::UserWith(_) => opcode != Opcode::Composite,
             Dialect::Dwarf6InMemory => true,
             Dialect::Dwarf6 => false,
@@ -111,7 +110,7 @@ fn every_operation_reads_back_what_it_writes() {
             let written = encode_operation(&operation, encoding, &mut bytes);
             if !has_code(operation.opcode(), encoding.dialect) {
                 let error = written.unwrap_err().to_string();
-                // The four operations without any code are named; codes that a dialect lacks are not.
+                // The error names the four operations without any code. It does not name codes that a dialect lacks.
                 assert!(error.contains("no code"), "{error}");
                 continue;
             }
@@ -134,11 +133,11 @@ fn every_operation_parses_back_what_it_prints() {
                     continue;
                 }
                 let text = Printer::new(encoding).style(style).expression(&bytes);
-                // llvm-dwarfdump's words for a type of no unit.
+                // llvm-dwarfdump's text for a type without a unit.
                 if text.contains("<base_type ref: ") {
                     continue;
                 }
-                // A name means the register of one wave size; the number below says which.
+                // A name denotes the register of one wave size; the number below selects it.
                 let wave_size = operation
                     .operands()
                     .first()
@@ -181,7 +180,7 @@ fn every_operation_cut_short_is_truncated() {
     }
 }
 
-// The codes of HET A.7.7.1 and DWARF 5 §7.7.1, and of facts that precede them, each once.
+// The codes of HET A.7.7.1, of DWARF 5 §7.7.1, and of their predecessors, each once.
 #[test]
 fn codes_are_unique_in_every_dialect() {
     for dialect in DIALECTS {
@@ -289,7 +288,7 @@ fn unknown_codes_say_what_they_are() {
         error(&[0xe9, 0xff, 0xff, 0xff, 0xff, 0x7f]).kind(),
         ErrorKind::UnknownOperation { .. }
     ));
-    // Once it failed it stays ended.
+    // After an error it stays ended.
     let mut items = operations(&[0x30, 0x01, 0x31], Encoding::AMDGPU);
     assert!(items.next().unwrap().is_some());
     assert!(items.next().is_err());
@@ -380,7 +379,7 @@ fn an_expression_within_another_has_the_codes_of_its_dialect() {
         let parsed = parse(text, &options).unwrap();
         assert_eq!(parsed.encode(encoding).unwrap(), expected);
     }
-    // No code has been agreed upon, so there is none to put into a file either.
+    // No code has been agreed upon, so none is written to a file either.
     let error = parse(
         "DW_OP_entry_value(DW_OP_LLVM_overlay)",
         &ParseOptions::default(),
@@ -436,7 +435,7 @@ fn the_builder_refuses_nonsense() {
         refuse(&|b| b.lane_of_vector(Register(33)).map(|_| ())),
         ErrorKind::TypeMismatch { .. }
     ));
-    // What was refused left nothing behind.
+    // Rejected operations leave nothing behind.
     let mut builder = Builder::new(Encoding::AMDGPU);
     builder.constant(5).unwrap();
     assert!(builder.push(Operation::Plus).is_err());
@@ -500,7 +499,7 @@ fn the_largest_register_number_does_not_overflow_the_printer() {
     );
 }
 
-/// 0x0d is NVIDIA's, with a selector that nobody but NVIDIA understands (LLVM's `Dwarf.def`).
+/// 0x0d is NVIDIA's, with an undocumented selector (LLVM's `Dwarf.def`).
 #[test]
 fn nvidias_operation_has_a_name_and_no_meaning() {
     let bytes = [0x30, 0xe9, 0x0d, 0x85, 0x01];
@@ -510,7 +509,7 @@ fn nvidias_operation_has_a_name_and_no_meaning() {
     assert_eq!(parsed.encode(Encoding::AMDGPU).unwrap(), bytes);
 }
 
-/// DWARF 6 has names and no codes: text is read and printed, a code is never written, and none is read.
+/// DWARF 6 has names and no codes: text is parsed and printed, and codes are neither written nor read.
 #[test]
 fn dwarf_6_is_a_dialect_of_names() {
     let encoding = Encoding {
@@ -541,10 +540,10 @@ fn dwarf_6_is_a_dialect_of_names() {
             error.contains(name) && error.contains("DWARF 6 has not assigned"),
             "{error}"
         );
-        // The codes of today's extensions are none of DWARF 6.
+        // The codes of the current extensions do not belong to DWARF 6.
         assert!(!Printer::new(encoding).expression(&bytes).contains(name));
     }
-    // Those that DWARF 5 has under another name have its code.
+    // Operations that DWARF 5 has under another name keep their code.
     for (name, code) in [
         ("DW_OP_push_object_location", 0x97),
         ("DW_OP_form_tls_location", 0x9b),

@@ -1,8 +1,8 @@
-//! The address of a call frame: the one at which the wave goes on, and the one with which facts are looked up.
+//! Represents the address of a call frame: the address at which the wave continues, and the address for look-ups.
 
 /// The address of a call frame, in the code object.
 ///
-/// It is exhaustive on purpose: there is no third kind of address.
+/// Intentionally exhaustive: there is no third kind of address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameAddress {
     /// The program counter of the innermost frame: the instruction that is executed next.
@@ -12,7 +12,7 @@ pub enum FrameAddress {
 }
 
 impl FrameAddress {
-    /// Returns the address at which the wave goes on in the frame.
+    /// Returns the address at which the wave continues in the frame.
     #[must_use]
     pub const fn resumes_at(self) -> u64 {
         match self {
@@ -20,8 +20,8 @@ impl FrameAddress {
         }
     }
 
-    /// Returns the address by which rows, functions, lines and locations are looked up: of a caller that of a byte of the call,
-    /// which may be the last instruction of its function. Source: DWARF 5 §6.4.4.
+    /// Returns the address for looking up rows, functions, lines and locations. For a caller it is within the call instruction, which may be the last
+    /// of its function. Source: DWARF 5 §6.4.4.
     #[must_use]
     pub const fn lookup(self) -> u64 {
         match self {

@@ -1,14 +1,14 @@
-//! Augmentation strings. Source: HET A.6.4.1, field `augmentation`; USAGE "Call Frame Information".
+//! Parses augmentation strings. Source: HET A.6.4.1, field `augmentation`; USAGE "Call Frame Information".
 
 /// The meaning of a CIE's augmentation string.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Augmentation<'a> {
-    /// There is none: plain DWARF, which is what LLVM writes for AMDGPU although it uses the extensions.
+    /// Empty: plain DWARF, which LLVM writes for AMDGPU although it uses the extensions.
     None,
     /// `[vendor:vX.Y:options]`, one or more, in order.
     Vendors(Vec<Vendor<'a>>),
-    /// `z` and what follows it, the form of `.eh_frame`.
+    /// `z` and further letters, the form of `.eh_frame`.
     EhFrame(&'a str),
     /// Anything else: only the fields before it can be read.
     Unknown(&'a str),
@@ -20,7 +20,7 @@ pub enum Augmentation<'a> {
 pub struct Vendor<'a> {
     /// The producer of the extensions.
     pub name: &'a str,
-    /// The major version: another one means other rules.
+    /// The major version. Another version has other rules.
     pub major: u32,
     /// The minor version.
     pub minor: u32,
@@ -28,13 +28,13 @@ pub struct Vendor<'a> {
     pub options: &'a str,
 }
 
-/// The vendors whose extensions are those of HET, and the major version that is known.
+/// The vendors whose extensions are HET's, and the supported major version.
 ///
 /// USAGE documents `amd` for call frame information and `amdgpu` for units; `llvm` is HET's own.
 const KNOWN: [(&str, u32); 3] = [("amd", 0), ("amdgpu", 0), ("llvm", 0)];
 
 impl<'a> Augmentation<'a> {
-    /// Reads an augmentation string.
+    /// Parses an augmentation string.
     #[must_use]
     pub fn parse(text: &'a str) -> Augmentation<'a> {
         if text.is_empty() {
@@ -97,7 +97,7 @@ impl<'a> Vendor<'a> {
         })
     }
 
-    /// Returns true if these are HET's extensions in a version that is known.
+    /// Returns true if these are HET's extensions in a supported version.
     #[must_use]
     pub fn is_known(&self) -> bool {
         KNOWN.contains(&(self.name, self.major))

@@ -1,4 +1,4 @@
-//! Pointers of `.eh_frame`, and the augmentation data that says how they are encoded.
+//! Decodes pointers of `.eh_frame`, and the augmentation data with their encoding.
 //!
 //! Source: LSB Core, "DWARF Extensions" and "Exception Frames".
 
@@ -14,7 +14,7 @@ pub(super) struct EhAugmentation {
     pub(super) pointer_encoding: u8,
     pub(super) lsda_encoding: Option<u8>,
     pub(super) personality: Option<u64>,
-    /// The address of the field that says so, if it counts from there.
+    /// The address of the field with that address, if the pointer is relative to it.
     pub(super) personality_place: u64,
 }
 
@@ -40,7 +40,7 @@ impl EhAugmentation {
                         continue;
                     }
                     let place = start.wrapping_add(data.position() as u64);
-                    // A pointer in memory leads on to the routine; which one it is nobody asks.
+                    // An indirect pointer refers to memory with the routine's address, which is not needed.
                     let direct = encoding & 0x7f;
                     read.personality_place = place_of(direct, place);
                     read.personality = Some(read_pointer(&mut data, direct, place, address_size)?);
@@ -53,7 +53,7 @@ impl EhAugmentation {
     }
 }
 
-/// Returns the base of a pointer with this encoding, if that is its own place.
+/// Returns the base of a pointer with this encoding, if it is relative to its own place.
 pub(super) fn place_of(encoding: u8, place: u64) -> u64 {
     match encoding & 0x70 {
         0x10 => place,

@@ -1,5 +1,4 @@
-//! CIEs and FDEs. Sources: HET A.6.4.1, DWARF 5 §6.4.1; for `.eh_frame` the LSB Core Specification,
-//! "Exception Frames".
+//! Reads CIEs and FDEs. Sources: HET A.6.4.1, DWARF 5 §6.4.1; for `.eh_frame` the LSB Core Specification, "Exception Frames".
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use crate::expr::Cursor;
 
 /// The section of the entries, which determines their layout.
 ///
-/// It is exhaustive on purpose: there are these two sections.
+/// Intentionally exhaustive: there are only these two sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionKind {
     /// `.debug_frame`.
@@ -36,7 +35,7 @@ pub struct FrameSection<'a> {
 
 /// An entry of either kind.
 ///
-/// It is exhaustive on purpose: sections have these two kinds.
+/// Intentionally exhaustive: sections have only these kinds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry<'a> {
     /// The common information of several FDEs.
@@ -48,7 +47,7 @@ pub enum Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Returns where it starts in its section, in bytes.
+    /// Returns its offset in the section, in bytes.
     #[must_use]
     pub fn offset(&self) -> u64 {
         match self {
@@ -79,13 +78,13 @@ pub struct Cie<'a> {
     pub address_size: u8,
     /// The size of a segment selector, in bytes.
     pub segment_selector_size: u8,
-    /// By which advances are multiplied, in bytes.
+    /// The factor of advances, in bytes.
     pub code_alignment_factor: u64,
-    /// By which factored offsets are multiplied, in bytes.
+    /// The factor of factored offsets, in bytes.
     pub data_alignment_factor: i64,
     /// The column of the return address.
     pub return_address_register: u64,
-    /// The instructions that every FDE starts with.
+    /// The initial instructions of every FDE.
     pub initial_instructions: &'a [u8],
     /// Their offset in the section, in bytes.
     pub instructions_offset: u64,
@@ -95,7 +94,7 @@ pub struct Cie<'a> {
     pub augmentation_data: &'a [u8],
     /// The address of the personality routine, or of the pointer to it, if `.eh_frame` has one.
     pub personality: Option<u64>,
-    /// The address of the field that says so, which it may count from.
+    /// The address of the field with that address, to which it may be relative.
     pub(crate) personality_place: u64,
     /// The encoding of the addresses of language-specific data in `.eh_frame`, if there are any.
     pub lsda_encoding: Option<u8>,
@@ -109,7 +108,7 @@ pub struct Fde<'a> {
     pub offset: u64,
     /// The value of the length field: the number of bytes after it.
     pub length: u64,
-    /// The CIE it goes with, which others have as well.
+    /// Its CIE, which other FDEs may share.
     pub cie: Arc<Cie<'a>>,
     /// The first address, in the code object.
     pub initial_location: u64,
@@ -121,7 +120,7 @@ pub struct Fde<'a> {
     pub instructions_offset: u64,
     /// The address of the language-specific data, if `.eh_frame` has one.
     pub lsda: Option<u64>,
-    /// The address of the field that says so, which it may count from.
+    /// The address of the field with that address, to which it may be relative.
     pub(crate) lsda_place: u64,
 }
 
@@ -140,14 +139,14 @@ impl Fde<'_> {
 }
 
 impl Cie<'_> {
-    /// The column of the return address as a register, if there is such a register.
+    /// Returns the column of the return address as a register, or `None` if there is no such register.
     #[must_use]
     pub fn return_address(&self) -> Option<Register> {
         Register::from_number(self.return_address_register)
     }
 }
 
-/// The fields that every entry starts with.
+/// The fields at the start of every entry.
 struct Header<'a> {
     offset: u64,
     offset_size: u8,
@@ -161,8 +160,8 @@ struct Header<'a> {
 impl<'a> FrameSection<'a> {
     /// Creates the entries of a section.
     ///
-    /// * `address`: where the section is loaded; matters for `.eh_frame` only.
-    /// * `address_size`: of entries that do not say, in bytes.
+    /// * `address`: the load address of the section, needed only for `.eh_frame`.
+    /// * `address_size`: the size of an address in bytes, for entries without this field.
     #[must_use]
     pub fn new(
         bytes: &'a [u8],
@@ -184,7 +183,7 @@ impl<'a> FrameSection<'a> {
         FrameSection::new(bytes, SectionKind::DebugFrame, 0, 8)
     }
 
-    /// The section's name.
+    /// Returns the section's name.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self.kind {
@@ -205,8 +204,8 @@ impl<'a> FrameSection<'a> {
         self.kind
     }
 
-    /// Returns all entries, in order. It ends with the first entry whose length is wrong; what is wrong within an
-    /// entry is an item of its own, and the next entry follows.
+    /// Returns all entries, in order, up to the first one with an invalid length. Any other fault within an entry is an item with the error, and the
+    /// next entry follows.
     #[must_use]
     pub fn entries(&self) -> Entries<'a> {
         Entries {
@@ -238,7 +237,7 @@ impl<'a> FrameSection<'a> {
         self.fde_with(offset, |offset| self.cie_at(offset).map(Arc::new))
     }
 
-    /// Returns the same; `cie_at` gives the CIE at an offset.
+    /// Returns the FDE at an offset. `cie_at` returns the CIE at an offset.
     pub(super) fn fde_with(
         &self,
         offset: u64,
@@ -257,7 +256,7 @@ impl<'a> FrameSection<'a> {
         Error::malformed(what, reason).within(self.name(), offset)
     }
 
-    /// Returns the header at `offset`; nothing at the end of the section.
+    /// Returns the header at `offset`, or `None` at the end of the section.
     fn header(&self, offset: u64) -> Result<Option<Header<'a>>> {
         if offset >= self.bytes.len() as u64 {
             return Ok(None);
@@ -344,7 +343,7 @@ impl<'a> FrameSection<'a> {
             lsda_encoding: None,
         };
         if !cie.augmentation.is_known() {
-            // Nothing after the string can be relied upon (HET A.6.4.1).
+            // Nothing after the string is reliable (HET A.6.4.1).
             return Ok(cie);
         }
         if version >= 4 {
@@ -374,7 +373,7 @@ impl<'a> FrameSection<'a> {
         Ok(cie)
     }
 
-    /// Returns the FDE of a header; `cie_at` gives the CIE at an offset.
+    /// Returns the FDE of a header. `cie_at` returns the CIE at an offset.
     fn fde(
         &self,
         header: Header<'a>,
@@ -418,7 +417,7 @@ impl<'a> FrameSection<'a> {
         })
     }
 
-    /// Returns the offset of the CIE that the pointer `id` of an FDE names.
+    /// Returns the offset of the CIE to which the pointer `id` of an FDE refers.
     fn cie_offset(&self, id: u64, id_offset: u64) -> Result<u64> {
         let offset = match self.kind {
             SectionKind::DebugFrame => Some(id),
@@ -427,7 +426,7 @@ impl<'a> FrameSection<'a> {
         offset.ok_or_else(|| Error::malformed("CIE pointer", "it lies before the section"))
     }
 
-    /// Reads the fields of an FDE that say which code it is for: the first address, and how many bytes.
+    /// Reads the code range of an FDE: the first address, and the number of bytes.
     fn code_of(&self, body: &mut Cursor<'a>, cie: &Cie<'a>, end: u64) -> Result<CodeFields> {
         body.bytes(cie.segment_selector_size.into())?;
         let Some(encoding) = cie.pointer_encoding else {
@@ -458,9 +457,8 @@ impl<'a> FrameSection<'a> {
         })
     }
 
-    /// The first address, the first address past the end, and the offset of every FDE whose fields can be
-    /// read, in the order of the section. Nothing else of an FDE is read, and a CIE once for all FDEs after
-    /// it.
+    /// Returns the first address, the first address past the end, and the offset of every FDE with readable fields, in the order of the section. The
+    /// rest of an FDE is not read, and a CIE is read once for all FDEs after it.
     pub(super) fn code_ranges(&self) -> Vec<(u64, u64, u64)> {
         let mut ranges = Vec::new();
         let mut common: Option<Cie<'a>> = None;
@@ -494,7 +492,7 @@ impl<'a> FrameSection<'a> {
 }
 
 fn read_string<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str> {
-    /// Every FDE reads the string of its CIE, so that a long one would cost the square of the section.
+    /// Every FDE reads the string of its CIE, so a long string would make this quadratic.
     const LONGEST: usize = 1024;
     let length = cursor
         .rest()
@@ -508,7 +506,7 @@ fn read_string<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str> {
         .map_err(|_| Error::malformed("augmentation string", "it is not UTF-8"))
 }
 
-/// The fields of an FDE that say which code it is for.
+/// The fields of an FDE with its code range.
 struct CodeFields {
     start: u64,
     size: u64,
@@ -521,7 +519,7 @@ struct CodeFields {
 pub struct Entries<'a> {
     section: FrameSection<'a>,
     next: u64,
-    /// The CIE that was read last: nearly always the one of the next FDE.
+    /// The CIE read last, which is usually the next FDE's too.
     last: Option<Arc<Cie<'a>>>,
 }
 

@@ -10,14 +10,14 @@ use crate::error::Result;
 use crate::meter::Meter;
 use crate::sync::lock;
 
-/// A row, and the CIE it goes with.
+/// A row, and its CIE.
 #[derive(Debug)]
 pub(super) struct KnownRow<'a> {
     pub(super) cie: Arc<Cie<'a>>,
     pub(super) row: Row<'a>,
 }
 
-/// Rows of addresses that were asked for: the frames of a recursion, and the waves of a kernel, are at the same few.
+/// The rows of addresses looked up so far. The frames of a recursion, and the waves of a kernel, share few addresses.
 #[derive(Debug, Default)]
 struct KnownRows<'a> {
     rows: HashMap<u64, Arc<KnownRow<'a>>>,
@@ -25,9 +25,9 @@ struct KnownRows<'a> {
 }
 
 impl<'a> KnownRows<'a> {
-    /// Keeps a row. There is no end of addresses, so that it starts anew when it has become large.
+    /// Keeps a row. The number of addresses is unbounded, so the cache is cleared when it becomes large.
     fn keep(&mut self, pc: u64, row: &Arc<KnownRow<'a>>) {
-        /// The most rules and rows that are kept. A row counts as several rules. The total is about 5 MiB.
+        /// The maximum number of rules and rows kept. A row counts as several rules. The total is about 5 MiB.
         const MOST: usize = 1 << 17;
         const ROW: usize = 16;
         self.rules = self
@@ -47,7 +47,7 @@ struct KnownCie<'a> {
     initial: Arc<Row<'a>>,
 }
 
-/// The CIEs of entries that were asked for, by their offsets: files have some dozens at most.
+/// The CIEs of entries looked up so far, by offset. Files have some dozens at most.
 #[derive(Debug, Default)]
 struct KnownCies<'a> {
     cies: HashMap<u64, Arc<KnownCie<'a>>>,
@@ -58,16 +58,16 @@ struct KnownCies<'a> {
 #[derive(Clone, Debug)]
 pub struct FrameIndex<'a> {
     section: FrameSection<'a>,
-    /// First address, first address past the end, and the offset of the entry; by first address.
+    /// First address, first address past the end, and the offset of the entry; sorted by first address.
     ranges: OnceLock<Arc<[(u64, u64, u64)]>>,
     known: Arc<Mutex<KnownRows<'a>>>,
     cies: Arc<Mutex<KnownCies<'a>>>,
-    /// The reader of rows, kept for its memory.
+    /// The reader of rows, kept to reuse its memory.
     rows: Arc<Mutex<Option<Box<Rows<'a>>>>>,
 }
 
 impl<'a> FrameIndex<'a> {
-    /// Creates the index of a section, of which nothing is read before an address is looked up.
+    /// Creates the index of a section. Nothing is read before the first look-up.
     #[must_use]
     pub fn new(section: FrameSection<'a>) -> FrameIndex<'a> {
         FrameIndex {
@@ -79,8 +79,7 @@ impl<'a> FrameIndex<'a> {
         }
     }
 
-    /// Reads the headers of all entries. An entry that is malformed is left out; what is wrong with it is
-    /// found by [`FrameSection::entries`].
+    /// Reads the headers of all entries. Malformed entries are left out; [`FrameSection::entries`] reports them.
     fn ranges(&self) -> &[(u64, u64, u64)] {
         self.ranges.get_or_init(|| {
             let mut ranges = self.section.code_ranges();
@@ -95,7 +94,7 @@ impl<'a> FrameIndex<'a> {
         &self.section
     }
 
-    /// Returns how many FDEs there are.
+    /// Returns the number of FDEs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ranges().len()
@@ -107,7 +106,7 @@ impl<'a> FrameIndex<'a> {
         self.ranges().is_empty()
     }
 
-    /// Returns the FDE that covers an address; the one that starts last, if several do.
+    /// Returns the FDE that covers an address, or the one that starts last if there are several.
     ///
     /// # Errors
     /// If the entry is malformed.
@@ -122,7 +121,7 @@ impl<'a> FrameIndex<'a> {
     fn offset_of(&self, pc: u64) -> Option<u64> {
         let ranges = self.ranges();
         let after = ranges.partition_point(|(start, _, _)| *start <= pc);
-        // FDEs do not overlap in what compilers write; where they do, a few steps back find it.
+        // FDEs from compilers do not overlap. Otherwise a few steps back find the right one.
         const OVERLAP: usize = 16;
         let candidates = ranges
             .get(..after)
@@ -134,9 +133,9 @@ impl<'a> FrameIndex<'a> {
         covering.next().map(|(_, _, offset)| *offset)
     }
 
-    /// Returns the CIE at an offset, with the rules that it gives.
+    /// Returns the CIE at an offset, with its initial rules.
     fn cie_at(&self, offset: u64) -> Result<Arc<KnownCie<'a>>> {
-        /// The most rules and CIEs that are kept. A CIE counts as several rules. The total is about 2 MiB.
+        /// The maximum number of rules and CIEs kept. A CIE counts as several rules. The total is about 2 MiB.
         const MOST: usize = 1 << 15;
         const CIE: usize = 16;
         let known = &mut *lock(&self.cies);
@@ -158,7 +157,7 @@ impl<'a> FrameIndex<'a> {
 
     /// Returns the row that holds at an address, and its FDE.
     ///
-    /// * `meter`: charged for what is read.
+    /// * `meter`: charged for all reading.
     ///
     /// # Errors
     /// If the entry or its instructions are malformed.
@@ -172,7 +171,7 @@ impl<'a> FrameIndex<'a> {
             initial = Arc::clone(&known.initial);
             Ok(Arc::clone(&known.cie))
         })?;
-        // Threads that read rows at the same time have a cursor each.
+        // Concurrent readers have a cursor each.
         let spare = lock(&self.rows).take();
         let mut rows = match spare {
             Some(mut rows) => {
@@ -187,9 +186,9 @@ impl<'a> FrameIndex<'a> {
     }
 }
 
-/// The source of rows for unwinding. An index is invariant in its lifetime, because it keeps rows; a source's rows are covariant.
+/// The source of rows for unwinding. An index is invariant in its lifetime, because it keeps rows, but this trait's rows are covariant.
 pub(super) trait RowSource<'a> {
-    /// Returns the row that holds at an address, shared by all that ask for it. Charges the meter for what is read.
+    /// Returns the row that holds at an address, shared by all callers. Charges the meter for all reading.
     fn known_row(&self, pc: u64, meter: Option<&Meter>) -> Result<Option<Arc<KnownRow<'a>>>>;
 
     /// Returns the section of the rows.

@@ -1,5 +1,4 @@
-//! Call frame instructions: one table, their decoding and their encoding. Sources: HET A.6.4.2 and A.7.24, DWARF 5
-//! §6.4.2 and §7.24.
+//! Lists the call frame instructions in one table, and decodes and encodes them. Sources: HET A.6.4.2 and A.7.24, DWARF 5 §6.4.2 and §7.24.
 
 use fallible_iterator::FallibleIterator;
 
@@ -49,7 +48,7 @@ pub struct CfaRow {
     pub opcode: CfaOpcode,
     /// Its name.
     pub name: &'static str,
-    /// Its code; of those with an operand in the low six bits, with zeros there.
+    /// Its code, with zeros in the low six bits if they contain an operand.
     pub code: u8,
     /// Its operands.
     pub operands: &'static [CfaOperand],
@@ -65,9 +64,9 @@ pub(super) const SMALL_REGISTERS: u64 = 0x40;
 pub(crate) enum Effect<'a> {
     /// Nothing.
     Nothing,
-    /// Ends the row: the next one starts so many units of the code alignment factor further on.
+    /// Ends the row. The next one starts this many units of the code alignment factor further on.
     Advance(u64),
-    /// Ends the row: the next one starts at an address.
+    /// Ends the row. The next one starts at an address.
     SetLocation(u64),
     /// The CFA is a register plus an offset, in the space of a number.
     DefineCfa {
@@ -75,24 +74,24 @@ pub(crate) enum Effect<'a> {
         offset: i64,
         space: u64,
     },
-    /// The CFA, which has to be a register plus an offset, counts from another register.
+    /// The CFA, which must be a register plus an offset, gets another register.
     CfaRegister(u64),
-    /// The CFA, which has to be a register plus an offset, has another offset.
+    /// The CFA, which must be a register plus an offset, gets another offset.
     CfaOffset(i64),
-    /// The CFA is what an expression gives.
+    /// The CFA is the result of an expression.
     CfaExpression(RuleExpression<'a>),
     /// A register gets a rule.
     Rule(u64, RegisterRule<'a>),
-    /// A register gets the rule back that the initial instructions gave it, or none.
+    /// A register gets its rule from the initial instructions back, or none.
     RestoreRule(u64),
-    /// All rules are put on the stack of those that are remembered.
+    /// All rules are pushed on the stack of remembered states.
     RememberState,
-    /// All rules are taken from there.
+    /// All rules are popped from this stack.
     RestoreState,
 }
 
 impl Effect<'_> {
-    /// Returns the register whose rule changes, by its number.
+    /// Returns the number of the register whose rule changes.
     pub(crate) fn ruled_register(self) -> Option<u64> {
         match self {
             Effect::Rule(register, _) | Effect::RestoreRule(register) => Some(register),
@@ -109,15 +108,15 @@ impl Effect<'_> {
     }
 }
 
-/// The address space of a CFA for which none is said.
+/// The default address space of a CFA.
 const DEFAULT_SPACE: u64 = AddressSpace::None.number() as u64;
 
-/// Returns the effect of the instructions that define the CFA anew, without a space.
+/// Returns the effect of instructions that define the whole CFA, without a space.
 const fn cfa<'a>(register: u64, offset: i64) -> Effect<'a> {
     cfa_in(register, offset, DEFAULT_SPACE)
 }
 
-/// Returns the effect of those that say its space.
+/// Returns the effect of instructions that define the CFA with its space.
 const fn cfa_in<'a>(register: u64, offset: i64, space: u64) -> Effect<'a> {
     Effect::DefineCfa {
         register,
@@ -166,7 +165,8 @@ macro_rules! read_operand {
     };
 }
 
-/// An operand as [`Effect`] has it: offsets in bytes, and expressions, which end where their instruction does, with where they are.
+/// Converts an operand for [`Effect`]: offsets to bytes, and expressions to their bytes with the offset. An expression is at the end of its
+/// instruction.
 macro_rules! effect_operand {
     (Expression, $field:ident, $factor:ident, $end:ident) => {
         RuleExpression {
@@ -231,13 +231,13 @@ macro_rules! instructions {
                 match self { $(Instruction::$opcode $({ $($field: _),+ })? => CfaOpcode::$opcode,)* }
             }
 
-            /// The instruction's name.
+            /// Returns the instruction's name.
             #[must_use]
             pub const fn name(&self) -> &'static str {
                 match self { $(Instruction::$opcode $({ $($field: _),+ })? => $name,)* }
             }
 
-            /// Its code, with zeros where an operand is in the low six bits.
+            /// Returns its code, with zeros in the low six bits if they contain an operand.
             const fn code(&self) -> u8 {
                 match self { $(Instruction::$opcode $({ $($field: _),+ })? => $code,)* }
             }
@@ -257,8 +257,8 @@ macro_rules! instructions {
             /// Returns the effect of the instruction on the current row.
             ///
             /// * `factor`: the data alignment factor of its CIE.
-            /// * `end`: the offset of the first byte after it, from where the offset of its expression is to count.
-            // Where it is executed it need not be handed over.
+            /// * `end`: the offset of the first byte after it, which determines the offset of its expression.
+            // If inlined into the execution loop, the result need not be passed through memory.
             #[inline(always)]
             #[allow(unused_variables, reason = "an effect need not depend on all operands")]
             pub(crate) fn effect(&self, factor: i64, end: u64) -> Effect<'a> {
@@ -270,7 +270,7 @@ macro_rules! instructions {
                 }
             }
 
-            /// Calls `each` with every operand that is a number without sign.
+            /// Calls `each` with every unsigned operand.
             #[inline]
             pub(crate) fn each_number(&self, mut each: impl FnMut(CfaOperand, u64)) {
                 match *self {
@@ -330,15 +330,13 @@ instructions! {
 }
 
 impl Instruction<'_> {
-    /// Appends the instruction's bytes to `out`; the mirror of reading. LEB128 numbers are as short as they
-    /// can be. If it fails, `out` is as it was.
+    /// Appends the instruction's bytes to `out`; the inverse of reading. LEB128 numbers get the shortest form. If it fails, `out` is unchanged.
     ///
-    /// * `address_size`: of `DW_CFA_set_loc`'s operand, in bytes.
+    /// * `address_size`: the size of the operand of `DW_CFA_set_loc`, in bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::Syntax`] if an operand does not fit its encoding: a register of 64 or more in
-    /// `DW_CFA_offset`, for example. The instruction that is meant is then another one; it is not chosen
-    /// here.
+    /// [`ErrorKind::Syntax`] if an operand does not fit its encoding, such as a register of 64 or more in `DW_CFA_offset`. The caller must choose
+    /// another instruction.
     pub fn encode(&self, address_size: u8, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         out.push(self.code());
@@ -356,9 +354,9 @@ impl Instruction<'_> {
     }
 }
 
-/// Appends one operand; the mirror of `read_operand!`. Nothing if it does not fit.
+/// Appends one operand; the inverse of `read_operand!`. Returns `None` if it does not fit.
 ///
-/// * `code_at`: where the instruction's code is, whose low six bits may take it.
+/// * `code_at`: the position of the instruction's code, whose low six bits may hold the operand.
 fn write_operand(
     kind: CfaOperand,
     value: OperandValue<'_>,
@@ -389,7 +387,7 @@ fn write_operand(
     Some(())
 }
 
-/// An instruction in its place.
+/// An instruction with its position.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstructionItem<'a> {
@@ -437,7 +435,7 @@ impl<'a> Instructions<'a> {
         }
     }
 
-    /// Returns the section that errors name.
+    /// Returns the name of the section for errors.
     pub(super) fn section(&self) -> &'static str {
         self.section
     }
@@ -447,7 +445,7 @@ impl<'a> FallibleIterator for Instructions<'a> {
     type Item = InstructionItem<'a>;
     type Error = Error;
 
-    // Where it is executed it need not be handed over.
+    // If inlined into the execution loop, the result need not be passed through memory.
     #[inline(always)]
     fn next(&mut self) -> Result<Option<InstructionItem<'a>>> {
         if self.cursor.is_empty() {
@@ -516,7 +514,7 @@ mod tests {
         for (instruction, effect) in &expected {
             assert_eq!(instruction.effect(-8, 0), *effect, "{}", instruction.name());
         }
-        // Those with an expression are read from a section below; of a new instruction somebody has to say here what it does.
+        // Instructions with an expression are read from a section below. The effect of a new instruction must be added here.
         let named = |row: &&CfaRow| !expected.iter().any(|(named, _)| named.name() == row.name);
         let others: Vec<_> = CFA_ROWS.iter().filter(named).map(|row| row.name).collect();
         let with_expression = [
@@ -527,7 +525,7 @@ mod tests {
         assert_eq!(others, with_expression);
     }
 
-    /// Where an expression starts is counted back from there.
+    /// The start of an expression is computed backwards from the end.
     #[test]
     fn an_expression_ends_where_its_instruction_does() {
         for row in CFA_ROWS {

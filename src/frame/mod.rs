@@ -1,9 +1,9 @@
-//! Call frame information: entries, instructions and rows, and unwinding by them.
+//! Reads call frame information: entries, instructions and rows, and unwinds with it.
 //!
-//! A register of a caller may be anywhere a location description can say: in another register, in lanes
-//! of a vector register, in scratch under a mask. Sources: [HET](crate) A.6.4, DWARF 5 §6.4, [USAGE](crate) "Call Frame Information".
+//! A caller's register may be at any location description: in another register, in lanes of a vector register, or in scratch under a mask. Sources:
+//! [HET](crate) A.6.4, DWARF 5 §6.4, [USAGE](crate) "Call Frame Information".
 //!
-//! Where `leaf` finds its return address after its prologue:
+//! Finds the return address of `leaf` after its prologue:
 //!
 //! ```
 //! use hetdwarf::{inspect::Program, object::CodeObject};

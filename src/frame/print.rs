@@ -1,4 +1,4 @@
-//! Call frame information as text, as llvm-dwarfdump prints it.
+//! Formats call frame information in the style of llvm-dwarfdump.
 
 use core::fmt::Write;
 use core::ops::ControlFlow;
@@ -20,11 +20,11 @@ pub struct FramePrinter<'a> {
     section: FrameSection<'a>,
     style: RegisterStyle,
     dialect: Dialect,
-    /// The section before relocation, if that is shown where it has no addresses of its own.
+    /// The section before relocation, if that is printed for a section without an address.
     stored: Option<&'a [u8]>,
 }
 
-/// Takes the parts of a text, and returns `Break` to end.
+/// Receives the parts of a text, and returns `Break` to stop.
 type Put<'p> = dyn FnMut(&str) -> ControlFlow<()> + 'p;
 
 impl<'a> FramePrinter<'a> {
@@ -43,16 +43,15 @@ impl<'a> FramePrinter<'a> {
         }
     }
 
-    /// Shows what belongs to augmentation strings as it is before relocation, and what counts from its own place as it is encoded, as
-    /// llvm-dwarfdump does for a section without an address.
+    /// Prints augmentation data before relocation, and relative values in encoded form, as llvm-dwarfdump does for a section without an address.
     #[must_use]
     pub fn stored(self, stored: Option<&'a [u8]>) -> FramePrinter<'a> {
         FramePrinter { stored, ..self }
     }
 
-    /// Returns an address as it is shown.
+    /// Returns the displayed form of an address.
     ///
-    /// * `place`: what it counts from.
+    /// * `place`: the address to which it is relative.
     fn placed(&self, address: u64, place: u64) -> u64 {
         match self.stored {
             Some(_) => address.wrapping_sub(place),
@@ -60,10 +59,10 @@ impl<'a> FramePrinter<'a> {
         }
     }
 
-    /// An entry: its header, its instructions, and its rows.
+    /// Formats an entry: its header, its instructions, and its rows.
     ///
     /// # Errors
-    /// If its instructions are malformed; what came before is in `out`.
+    /// If its instructions are malformed. The text before the error is in `out`.
     pub fn entry(&self, entry: &Entry<'a>, out: &mut String) -> Result<()> {
         self.parts(entry, &mut |part| {
             out.push_str(part);
@@ -71,8 +70,8 @@ impl<'a> FramePrinter<'a> {
         })
     }
 
-    /// Returns the same in parts, which are one after the other its text: the header, each instruction and each row. It ends early where
-    /// `put` wants no more, since a few bytes can be an entry of any number of them.
+    /// Formats an entry in parts: the header, each instruction and each row. It stops when `put` returns `Break`, since a few bytes can produce any
+    /// number of rows.
     ///
     /// # Errors
     /// If its instructions are malformed.
@@ -86,7 +85,7 @@ impl<'a> FramePrinter<'a> {
             Entry::Fde(fde) => self.fde(fde, put),
             Entry::Terminator(offset) => Ok(put(&format!("{offset:08x} ZERO terminator\n"))),
         };
-        // Whoever wanted no more knows it.
+        // The caller that returned `Break` knows it.
         ended.map(|_| ())
     }
 
@@ -182,7 +181,7 @@ impl<'a> FramePrinter<'a> {
         };
         let pointer = match self.section.kind() {
             SectionKind::DebugFrame => number(cie.offset),
-            // It counts back from where it stands.
+            // It is relative to its own place, backwards.
             SectionKind::EhFrame => {
                 let at = fde.offset.saturating_add(if wide { 12 } else { 4 });
                 format!("{:08x}", at.wrapping_sub(cie.offset))
@@ -217,8 +216,7 @@ impl<'a> FramePrinter<'a> {
         }
         let mut rows = Rows::new(fde, self.section.name())?;
         while let Some(row) = rows.next()? {
-            // The last row is only worth a line if it says something; one before it says at least where
-            // it ends.
+            // The last row is printed only if it has rules. An earlier row at least gives its end.
             if !row.is_empty() || row.end < fde.end() {
                 let text = format!("  {:#x}: {}\n", row.start, self.row(row, cie));
                 if put(&text).is_break() {
@@ -229,7 +227,7 @@ impl<'a> FramePrinter<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Those of an entry, and an empty line. `start` is the address that advances count from; nothing in a CIE.
+    /// Formats the instructions of an entry, and an empty line. `start` is the initial address for advances, or `None` in a CIE.
     fn instructions(
         &self,
         cie: &Cie<'a>,
@@ -249,7 +247,7 @@ impl<'a> FramePrinter<'a> {
         Ok(put("\n"))
     }
 
-    /// Returns one instruction; `address` is that of the row so far, and moved by advances.
+    /// Formats one instruction. `address` is the address of the current row, which advances move.
     #[must_use]
     pub fn instruction(
         &self,
@@ -309,7 +307,7 @@ impl<'a> FramePrinter<'a> {
         out
     }
 
-    /// Returns a row, without its address.
+    /// Formats a row, without its address.
     #[must_use]
     pub fn row(&self, row: &Row<'a>, cie: &Cie<'a>) -> String {
         let mut out = String::from("CFA=");
@@ -346,7 +344,7 @@ impl<'a> FramePrinter<'a> {
         out
     }
 
-    /// Returns a register's rule.
+    /// Formats a register's rule.
     #[must_use]
     pub fn rule(&self, rule: RegisterRule<'a>, cie: &Cie<'a>) -> String {
         let cfa = |offset: i64| {
@@ -379,7 +377,7 @@ impl<'a> FramePrinter<'a> {
         Printer::new(encoding).style(self.style).expression(bytes)
     }
 
-    /// The name of a register.
+    /// Formats the name of a register.
     pub(crate) fn register(&self, number: u64) -> String {
         match self.style.register_name(number) {
             Some(name) => name.to_string(),

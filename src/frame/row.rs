@@ -1,4 +1,4 @@
-//! Executes call frame instructions, and makes the row of each address. Source: HET A.6.4.1 and A.6.4.2.
+//! Executes call frame instructions to compute the row of each address. Source: HET A.6.4.1 and A.6.4.2.
 
 use std::sync::Arc;
 
@@ -24,26 +24,26 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Returns the rule of a register, by its number. `None` if none was given, which means the default rule.
+    /// Returns the rule of a register, by its number, or `None` if there is no rule, which means the default rule.
     #[must_use]
     pub fn rule(&self, register: u64) -> Option<RegisterRule<'a>> {
         let at = self.find(register).ok()?;
         self.rules.get(at).map(|(_, rule)| *rule)
     }
 
-    /// Returns all rules that were given, by ascending register number.
+    /// Returns all explicit rules, by ascending register number.
     #[must_use]
     pub fn rules(&self) -> &[(u64, RegisterRule<'a>)] {
         &self.rules
     }
 
-    /// Returns true if nothing was said at all.
+    /// Returns true if there are no rules at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cfa == CfaRule::None && self.rules.is_empty()
     }
 
-    /// Returns the row with the rule of the CFA alone.
+    /// Returns a row with only the CFA's rule.
     pub(crate) fn of_cfa(&self) -> Row<'a> {
         Row {
             start: self.start,
@@ -53,7 +53,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Takes over the rules of another row, in the memory that it has.
+    /// Copies the rules of another row, reusing the memory.
     fn copy_rules(&mut self, other: &Row<'a>) {
         self.cfa = other.cfa;
         self.rules.clear();
@@ -72,11 +72,11 @@ impl<'a> Row<'a> {
 }
 
 impl<'a> CfaRule<'a> {
-    /// Executes an instruction; whether it says something of the CFA.
+    /// Executes an instruction. Returns true if it affects the CFA.
     ///
     /// # Errors
     /// [`SpecRule::CfaRule`] if it changes a part of a rule that is not a register plus an offset.
-    // Where rows are read nothing is left of this for most instructions.
+    // When inlined into the reader of rows, this vanishes for most instructions.
     #[inline(always)]
     pub(super) fn apply(&mut self, effect: Effect<'a>) -> Result<bool> {
         match (effect, self) {
@@ -115,13 +115,13 @@ impl<'a> CfaRule<'a> {
     }
 }
 
-/// As many rules are copied or moved in a step.
+/// The number of rules copied or moved for each step.
 pub(crate) const RULES_PER_STEP: u64 = 16;
 
-/// As many rows are remembered at once. Compilers nest two or three.
+/// The maximum number of remembered rows. Compilers nest two or three.
 pub(crate) const REMEMBERED: usize = 64;
 
-/// The fields of a CIE on which the meaning of instructions depends.
+/// The fields of a CIE on which instructions depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Factors {
     code: u64,
@@ -139,38 +139,37 @@ impl Factors {
     }
 }
 
-/// The rows of an FDE, one after the other. It ends with the first error and stays ended.
+/// The rows of an FDE, one after the other. The sequence ends with the first error.
 #[derive(Clone, Debug)]
 pub struct Rows<'a> {
     factors: Factors,
     initial_instructions: &'a [u8],
     instructions: Instructions<'a>,
     row: Row<'a>,
-    /// Rules of this row that are still to be inserted: compilers write those of a prologue in ascending runs of registers,
-    /// and a run is inserted at once.
+    /// The rules of this row not yet inserted. Compilers write a prologue's rules in ascending runs of registers, and each run is inserted at once.
     group: Vec<(u64, RegisterRule<'a>)>,
-    /// The rules after the initial instructions, for `DW_CFA_restore`; nothing while those are executed.
+    /// The rules after the initial instructions, for `DW_CFA_restore`; empty while those are executed.
     initial: Option<Arc<Row<'a>>>,
     remembered: Vec<Row<'a>>,
-    /// Rows that were remembered once, for their memory.
+    /// Discarded rows, kept to reuse their memory.
     spare: Vec<Row<'a>>,
-    /// The start of the row that comes next.
+    /// The start of the next row.
     next_start: u64,
     end: u64,
     done: bool,
-    /// No more rules than this can come from the instructions.
+    /// The maximum number of rules that the instructions can produce.
     most_rules: usize,
-    /// The most that one entry may cost: rules that are copied or moved.
+    /// The maximum cost of one entry: rules copied or moved.
     most: u64,
-    /// The cost that is not charged yet: instructions, and those rules.
+    /// The cost not yet charged: instructions, and rules copied or moved.
     unpaid: u64,
     cost: u64,
-    /// The cost of the initial instructions, of either kind.
+    /// The cost of the initial instructions: both limits.
     initial_cost: (u64, u64),
 }
 
 impl<'a> Rows<'a> {
-    /// Creates the rows of an FDE; `section` is the name of the section it is from.
+    /// Creates the rows of an FDE. `section` is the name of its section.
     ///
     /// # Errors
     /// If the initial instructions of its CIE are wrong.
@@ -181,11 +180,10 @@ impl<'a> Rows<'a> {
         Ok(rows)
     }
 
-    /// Goes on with another FDE of the section, in the memory that it has: one after the other they take no more. A CIE
-    /// that is the same as before is not executed again.
+    /// Continues with another FDE of the section, reusing the memory. The initial instructions of an unchanged CIE are not executed again.
     ///
     /// # Errors
-    /// As [`new`](Rows::new).
+    /// Fails like [`new`](Rows::new).
     pub fn restart(&mut self, fde: &Fde<'a>) -> Result<()> {
         let cie = &*fde.cie;
         let is_known = self.factors == Factors::of(cie)
@@ -206,7 +204,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Restarts with the row that [`initial`](Rows::initial) returns for its CIE.
+    /// Restarts with the row that [`initial`](Rows::initial) returned for its CIE.
     pub(super) fn restart_after(&mut self, fde: &Fde<'a>, initial: Arc<Row<'a>>) {
         self.clear(&fde.cie, fde.instructions.len());
         self.row.copy_rules(&initial);
@@ -214,14 +212,14 @@ impl<'a> Rows<'a> {
         self.begin(fde);
     }
 
-    /// Returns the rows of an FDE with what [`initial`](Rows::initial) gives for its CIE.
+    /// Creates the rows of an FDE, with the result of [`initial`](Rows::initial) for its CIE.
     pub(super) fn after(fde: &Fde<'a>, section: &'static str, initial: Arc<Row<'a>>) -> Rows<'a> {
         let mut rows = Rows::start(&fde.cie, section, fde.instructions.len());
         rows.restart_after(fde, initial);
         rows
     }
 
-    /// Returns the rules that the initial instructions of a CIE give, as a row of no address.
+    /// Returns the rules after a CIE's initial instructions, as a row without addresses.
     ///
     /// # Errors
     /// If an instruction is wrong.
@@ -231,7 +229,7 @@ impl<'a> Rows<'a> {
         Ok(rows.row)
     }
 
-    /// Returns the initial instructions of a CIE, of which none is executed yet; so many more bytes of instructions will follow.
+    /// Creates a reader at the initial instructions of a CIE, before executing any. The given number of further instruction bytes will follow.
     fn start(cie: &Cie<'a>, section: &'static str, more: usize) -> Rows<'a> {
         let mut rows = Rows {
             factors: Factors::of(cie),
@@ -255,7 +253,7 @@ impl<'a> Rows<'a> {
         rows
     }
 
-    /// Starts anew with another CIE. Keeps the buffers and the uncharged steps.
+    /// Restarts with another CIE. Keeps the buffers and the uncharged steps.
     fn clear(&mut self, cie: &Cie<'a>, more: usize) {
         self.factors = Factors::of(cie);
         self.initial_instructions = cie.initial_instructions;
@@ -272,7 +270,7 @@ impl<'a> Rows<'a> {
         self.spare.append(&mut self.remembered);
         (self.next_start, self.end, self.done) = (0, u64::MAX, false);
         let length = cie.initial_instructions.len().saturating_add(more);
-        // One that gives a rule has two bytes or more.
+        // An instruction that sets a rule has two bytes or more.
         self.most_rules = length / 2;
         self.most = Limits::DEFAULT.most_steps(length as u64);
         self.cost = 0;
@@ -281,10 +279,10 @@ impl<'a> Rows<'a> {
     /// Executes the initial instructions.
     fn run_initial(&mut self) -> Result<()> {
         let unpaid = self.unpaid;
-        // What is wrong with them is wrong with all that follow.
+        // A fault in these affects all following instructions.
         self.done = true;
         while let Some(item) = self.instructions.next()? {
-            // An advance in a CIE has no address to start from; it changes nothing.
+            // An advance in a CIE has no start address, and is ignored.
             self.unpaid = self.unpaid.saturating_add(1);
             let section = self.instructions.section();
             self.execute(item)
@@ -292,14 +290,14 @@ impl<'a> Rows<'a> {
         }
         self.end_group();
         self.done = false;
-        // Its entries start with the rules that it gives, and with nothing remembered (DWARF 5 §6.4.3).
+        // Its entries start with these rules, and with no remembered state (DWARF 5 §6.4.3).
         self.spare.append(&mut self.remembered);
         self.initial_cost = (self.unpaid.saturating_sub(unpaid), self.cost);
         self.initial = Some(Arc::new(self.row.clone()));
         Ok(())
     }
 
-    /// Goes on with the instructions of an FDE.
+    /// Continues with the instructions of an FDE.
     fn begin(&mut self, fde: &Fde<'a>) {
         self.instructions = Instructions::new(
             fde.instructions,
@@ -312,10 +310,10 @@ impl<'a> Rows<'a> {
         self.end = fde.end();
     }
 
-    /// Returns the next row, which is lent: it is overwritten by the one after it. Who keeps it clones it.
+    /// Returns a reference to the next row, which the following one overwrites. Clone it to keep it.
     ///
     /// # Errors
-    /// [`SpecRule::CfaRule`] and their like if an instruction breaks a rule; the error says where it stands.
+    /// [`SpecRule::CfaRule`] and similar if an instruction breaks a rule. The error gives its place.
     #[expect(
         clippy::should_implement_trait,
         reason = "the row is lent, so that rows cost nothing to step through"
@@ -345,15 +343,15 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Returns the row that holds at an address. `None` if there is none.
+    /// Returns the row that holds at an address, or `None` if there is none.
     ///
     /// # Errors
-    /// As [`next`](Rows::next).
+    /// Fails like [`next`](Rows::next).
     pub fn row_at(mut self, pc: u64) -> Result<Option<Row<'a>>> {
         Ok(self.find(pc, None)?.then_some(self.row))
     }
 
-    /// Advances to the row that holds at an address. Returns true if there is one. Charges the meter for what is read.
+    /// Advances to the row that holds at an address. Returns true if there is one. Charges the meter for all reading.
     fn find(&mut self, pc: u64, meter: Option<&Meter>) -> Result<bool> {
         while let Some(row) = self.next()? {
             let is_found = row.start <= pc && pc < row.end;
@@ -373,7 +371,7 @@ impl<'a> Rows<'a> {
         Ok(found.then(|| self.row.clone()))
     }
 
-    /// Executes an instruction; gives the start of the next row if it begins one.
+    /// Executes an instruction. Returns the start of the next row if it begins one.
     #[inline(always)]
     fn execute(&mut self, item: InstructionItem<'a>) -> Result<Option<u64>> {
         let effect = item.effect(self.factors.data);
@@ -427,7 +425,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Gives a register the rule back that the initial instructions gave it, or removes it.
+    /// Restores a register's rule from the initial instructions, or removes it.
     #[inline(never)]
     fn restore_rule(&mut self, register: u64) -> Result<()> {
         let initial = self.initial.as_ref();
@@ -444,13 +442,13 @@ impl<'a> Rows<'a> {
         self.charge()
     }
 
-    /// Gives a register a rule. Charges for other rules that it moves.
-    // Most instructions do this: the rule goes from the instruction to the row without a stop in memory.
+    /// Sets a register's rule. Charges for other rules that it moves.
+    // The most frequent case: the rule goes directly from the instruction to the row, without a copy in memory.
     #[inline(always)]
     fn give(&mut self, register: u64, rule: RegisterRule<'a>) -> Result<()> {
-        /// Twice as many as there are registers.
+        /// Twice the number of registers.
         const RULES: usize = 8192;
-        /// As many as most functions have that call others, if there are so many instructions.
+        /// Enough for most functions with calls, limited by the number of instructions.
         const ROOM: usize = 64;
         if self.group.last().is_some_and(|(last, _)| register <= *last) {
             self.end_group();
@@ -476,7 +474,7 @@ impl<'a> Rows<'a> {
                     rules.reserve(room);
                 }
                 rules.push((register, rule));
-                // No other rule is moved: a CIE of a thousand registers gives them in their order.
+                // No other rule is moved: a CIE with a thousand registers sets their rules in ascending order.
                 if is_last {
                     return self.spend(1);
                 }
@@ -485,7 +483,7 @@ impl<'a> Rows<'a> {
         self.charge()
     }
 
-    /// Puts the rules of the group into the row.
+    /// Inserts the rules of the group into the row.
     fn end_group(&mut self) {
         let (Some((first, _)), Some((last, _))) = (self.group.first(), self.group.last()) else {
             return;
@@ -500,7 +498,7 @@ impl<'a> Rows<'a> {
             rules.splice(at..at, self.group.drain(..));
         } else {
             rules.append(&mut self.group);
-            // Two ascending runs, which the stable sort makes use of.
+            // Two ascending runs, which a stable sort merges efficiently.
             rules.sort_by_key(|(register, _)| *register);
         }
     }
@@ -514,12 +512,12 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Pays for what was done since the last time.
+    /// Charges for the work since the last call.
     pub(crate) fn pay(&mut self, meter: &Meter) -> Result<()> {
         meter.work(core::mem::take(&mut self.unpaid))
     }
 
-    /// Pays for something that may touch every rule of the row.
+    /// Charges for work that may affect every rule of the row.
     fn charge(&mut self) -> Result<()> {
         let rules = self.row.rules.len().saturating_add(self.group.len()) as u64;
         self.spend(rules.div_ceil(RULES_PER_STEP))

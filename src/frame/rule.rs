@@ -1,12 +1,11 @@
-//! The rules of rows, for the canonical frame address and the registers of the caller. Source: HET A.6.4.1.
+//! Represents the rules of rows, for the canonical frame address and the registers of the caller. Source: HET A.6.4.1.
 
-/// An expression of a rule, and where it is. Two are equal if their bytes are, wherever they stand.
+/// An expression of a rule, with its offset. Two are equal if their bytes are equal, regardless of the offset.
 #[derive(Clone, Copy, Debug, Eq)]
 pub struct RuleExpression<'a> {
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// The offset of the first of them in the section of call frame information; 0 of an expression that is in none, as one
-    /// that is to be written.
+    /// The offset of its first byte in the section of call frame information, or 0 for an expression outside a section, such as one to be written.
     pub offset: u64,
 }
 
@@ -16,7 +15,7 @@ impl PartialEq for RuleExpression<'_> {
     }
 }
 
-/// An expression that is in no section.
+/// Returns an expression outside a section.
 impl<'a> From<&'a [u8]> for RuleExpression<'a> {
     fn from(bytes: &'a [u8]) -> RuleExpression<'a> {
         RuleExpression { bytes, offset: 0 }
@@ -27,14 +26,14 @@ impl<'a> From<&'a [u8]> for RuleExpression<'a> {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CfaRule<'a> {
-    /// It is not said.
+    /// No rule.
     #[default]
     None,
     /// The address in a register plus an offset, in a space.
     Register {
         /// The register's number.
         register: u64,
-        /// Bytes that are added.
+        /// The number of bytes added.
         offset: i64,
         /// The number of the address space.
         space: u64,
@@ -47,21 +46,21 @@ pub enum CfaRule<'a> {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterRule<'a> {
-    /// It cannot be found.
+    /// The value is lost.
     Undefined,
     /// It is unchanged. AMDGPU's default.
     SameValue,
     /// In memory at the CFA plus an offset in bytes.
     Offset(i64),
-    /// It is the address at the CFA plus an offset in bytes.
+    /// Its value is the address at the CFA plus an offset in bytes.
     ValOffset(i64),
     /// In another register, by its number.
     Register(u64),
-    /// At the location that an expression gives.
+    /// At the location computed by an expression.
     Expression(RuleExpression<'a>),
-    /// The value that an expression gives.
+    /// Its value is the result of an expression.
     ValExpression(RuleExpression<'a>),
-    /// As the augmentation says.
+    /// Defined by the augmentation.
     Architectural,
 }
 
@@ -69,7 +68,7 @@ pub enum RegisterRule<'a> {
 mod tests {
     use super::*;
 
-    /// The bounds of what an index keeps count with it.
+    /// The limits of the index depend on this size.
     #[test]
     fn a_rule_has_four_words() {
         assert_eq!(size_of::<RegisterRule<'_>>(), 32);

@@ -1,6 +1,6 @@
-//! The reasons why unwinding ends.
+//! Lists the reasons why unwinding ends.
 
-/// Why there is no further frame.
+/// The reason why there is no further frame.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
@@ -8,20 +8,20 @@ pub enum Stopped {
     ReturnAddressUndefined,
     /// There is no call frame information for the program location.
     NoCfi,
-    /// There is call frame information, but its row says nothing: LLVM 22 writes such rows.
+    /// There is call frame information, but its row has no rules: LLVM 22 writes such rows.
     NoRules,
     /// The program location is in no function.
     NoFunction,
-    /// The same frame came up again.
+    /// The same frame repeated.
     Cycle,
     /// The limit on frames was reached.
     Limit,
-    /// The call frame information is wrong or needs what is not available.
+    /// The call frame information is wrong, or needs unavailable data.
     Error,
 }
 
 impl Stopped {
-    /// The reason's stable name: `stopped` of the JSON documents.
+    /// Returns the reason's stable name: `stopped` of the JSON documents.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Stopped {
         }
     }
 
-    /// Returns the reason, for people.
+    /// Returns the reason as text.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {

@@ -1,7 +1,6 @@
 //! Unwinds a stopped wave: finds its frames, and the locations of the registers of each.
 //!
-//! Nothing is copied: a register of a caller is a location, made of the locations that the frames above
-//! it give, and read only when somebody asks. Source: HET A.6.4.
+//! Nothing is copied: a caller's register is a location, built from the locations in the inner frames, and is read on demand. Source: HET A.6.4.
 
 mod call_frame;
 
@@ -34,17 +33,17 @@ pub struct Unwind<'c, 'a> {
     cfi: &'c dyn RowSource<'a>,
     /// The load address of the code object.
     pub load_address: LoadAddress,
-    /// The processor: its calling convention is used where the reading is tolerant.
+    /// The processor. Its calling convention is used in a tolerant reading.
     pub processor: Option<&'static Processor>,
     /// The convention for reading expressions.
     pub reading: Reading,
-    /// The lane for which a CFA in per-lane memory is made.
+    /// The lane for a CFA in per-lane memory.
     pub lane: LaneFocus,
     /// The codes of heterogeneous operations.
     pub dialect: Dialect,
-    /// Limits of each expression, and how many frames are unwound.
+    /// The limits of each expression, and on the number of frames.
     pub limits: Limits,
-    /// Counts the steps of all expressions together, as [`Context::meter`](crate::eval::Context::meter).
+    /// The meter for the steps of all expressions together, as in [`Context::meter`](crate::eval::Context::meter).
     pub meter: Option<&'c Meter>,
     /// The arena of locations.
     pub arena: &'a Arena<'a>,
@@ -59,7 +58,7 @@ impl core::fmt::Debug for Unwind<'_, '_> {
 }
 
 impl<'c, 'a> Unwind<'c, 'a> {
-    /// Strictly, with no lane and the default limits.
+    /// Returns a strict reading, with no lane and the default limits.
     #[must_use]
     pub fn new<'f: 'a>(
         wave: &'c dyn Wave,
@@ -90,7 +89,7 @@ pub struct CallStack<'c, 'a> {
     stopped: Stopped,
     error: Option<Error>,
     found: RefCell<HashMap<(usize, Register), Option<Found<'a>>>>,
-    /// True if anything since this was last cleared depended on EXEC having no rule.
+    /// True if any result since the last reset depended on EXEC having no rule.
     assumed_exec: Cell<bool>,
     /// The nesting level of evaluations.
     nesting: Cell<u16>,
@@ -101,7 +100,7 @@ pub struct CallStack<'c, 'a> {
 struct Activation<'a> {
     address: FrameAddress,
     row: Option<Arc<KnownRow<'a>>>,
-    /// The CFA, kept when it has been computed; while it is being computed, the error that a recursive request gets.
+    /// The computed CFA. While it is being computed, the error for a recursive request.
     cfa: RefCell<Option<Result<Location<'a>>>>,
     /// The location of the return address.
     return_address: Option<Location<'a>>,
@@ -109,7 +108,7 @@ struct Activation<'a> {
 
 /// Unwinds the call stack of a wave that is stopped at `pc`, an address of the process.
 ///
-/// There is always the frame at `pc`; why there are no more is said by [`CallStack::stopped`].
+/// The frame at `pc` always exists. [`CallStack::stopped`] gives the reason why there are no more frames.
 #[must_use]
 pub fn unwind<'c, 'a>(start: Unwind<'c, 'a>, pc: impl Into<ProcessAddress>) -> CallStack<'c, 'a> {
     let mut stack = CallStack {
@@ -135,7 +134,7 @@ pub fn unwind<'c, 'a>(start: Unwind<'c, 'a>, pc: impl Into<ProcessAddress>) -> C
 }
 
 impl<'c, 'a> CallStack<'c, 'a> {
-    /// Returns the frames, the innermost first.
+    /// Returns the frames, innermost first.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = CallFrame<'_, 'c, 'a>> {
         (0..self.frames.len()).map(|level| CallFrame { stack: self, level })
     }
@@ -146,7 +145,7 @@ impl<'c, 'a> CallStack<'c, 'a> {
         (level < self.frames.len()).then_some(CallFrame { stack: self, level })
     }
 
-    /// Why there is no further frame.
+    /// Returns the reason why there is no further frame.
     #[must_use]
     pub fn stopped(&self) -> Stopped {
         self.stopped
@@ -158,7 +157,7 @@ impl<'c, 'a> CallStack<'c, 'a> {
         self.error.as_ref()
     }
 
-    /// Adds the frame at `pc`, an address of the code object; gives the return address.
+    /// Adds the frame at `pc`, an address of the code object. Returns the return address.
     fn push(&mut self, pc: u64) -> Result<u64, (Stopped, Option<Error>)> {
         let failed = |error: Error| {
             let stopped = if error.is_limit() {

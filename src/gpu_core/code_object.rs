@@ -1,8 +1,7 @@
-//! The code objects that the runtime had loaded: the list at `r_debug`, and the texts that say where each is.
+//! Reads the list of code objects that the runtime had loaded: the entries at `r_debug`, and the URIs that locate their files.
 //!
-//! What is in an object is left to [`process`](super::process). Sources: the ROCm runtime's
-//! `loader/executable.cpp` (the list, which is laid out as in glibc's `link.h`) and `hsa_ven_amd_loader.h` (the
-//! texts).
+//! The contents of an object are left to [`process`](super::process). Sources: the ROCm runtime's `loader/executable.cpp` (the list, which has the
+//! layout of glibc's `link.h`) and `hsa_ven_amd_loader.h` (the URIs).
 
 use std::collections::BTreeSet;
 
@@ -15,11 +14,11 @@ use crate::meter::Meter;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedObject {
-    /// The load address: added to its addresses to get those of the process.
+    /// The load address: the difference between addresses of the process and of the object.
     pub load_address: LoadAddress,
-    /// The place of its file, as the runtime names it; empty if it does not.
+    /// The URI of its file from the runtime, or empty if there is none.
     pub uri: String,
-    /// The parsed source.
+    /// The parsed URI.
     pub source: Option<ObjectSource>,
 }
 
@@ -34,22 +33,21 @@ pub enum ObjectSource {
         /// The size, in bytes.
         size: u64,
     },
-    /// In a file.
+    /// A part of a file.
     File {
-        /// The path; its bytes as the system has them.
+        /// The path, in the bytes of the system.
         path: Vec<u8>,
         /// The offset in the file, in bytes.
         offset: u64,
-        /// The size in bytes; to the end of the file, if nothing.
+        /// The size in bytes, or `None` for the rest of the file.
         size: Option<u64>,
     },
 }
 
 impl ObjectSource {
-    /// Reads the text of the runtime: `memory://PID#offset=0x7f…&size=16472`,
-    /// `file:///path#offset=8192&size=16472`.
+    /// Parses the URI of the runtime: `memory://PID#offset=0x7f…&size=16472`, `file:///path#offset=8192&size=16472`.
     ///
-    /// Nothing if it is neither, a number is missing or is none, or something else is said of it.
+    /// Returns `None` if it has another scheme, a missing or invalid number, or an unknown field.
     #[must_use]
     pub fn parse(uri: &str) -> Option<ObjectSource> {
         let (scheme, rest) = uri.split_once("://")?;
@@ -81,7 +79,7 @@ impl ObjectSource {
     }
 }
 
-/// Returns a number as in C: hexadecimal after `0x`, octal after `0`, else decimal.
+/// Parses a number as in C: hexadecimal after `0x`, octal after `0`, else decimal.
 fn number(text: &str) -> Option<u64> {
     let lower = text.strip_prefix("0x").or(text.strip_prefix("0X"));
     if let Some(digits) = lower {
@@ -93,7 +91,7 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// No sign, which Rust would take.
+/// Rejects a sign, which Rust would accept.
 fn digits_of(digits: &str, radix: u32) -> Option<u64> {
     digits
         .chars()
@@ -101,7 +99,7 @@ fn digits_of(digits: &str, radix: u32) -> Option<u64> {
         .then(|| u64::from_str_radix(digits, radix).ok())?
 }
 
-/// Returns a path with its `%2F` and the like as the bytes they stand for.
+/// Decodes `%2F` and similar escapes in a path.
 fn percent_decoded(text: &str) -> Option<Vec<u8>> {
     let mut bytes = text.bytes();
     let mut decoded = Vec::with_capacity(text.len());
@@ -117,21 +115,21 @@ fn percent_decoded(text: &str) -> Option<Vec<u8>> {
     (!decoded.contains(&0)).then_some(decoded)
 }
 
-/// The list, as far as it can be read.
+/// The readable part of the list.
 #[derive(Debug, Default)]
 pub(super) struct ObjectList {
-    /// The version of the runtime's interface. `None` if it is not in the files.
+    /// The version of the runtime's interface, or `None` if it is not in the files.
     pub(super) version: Option<u32>,
     pub(super) objects: Vec<LoadedObject>,
 }
 
-/// The versions of the runtime's interface that are known.
+/// The supported versions of the runtime's interface.
 pub(super) const FIRST_VERSION: u32 = 8;
 pub(super) const LAST_VERSION: u32 = 12;
 
-/// `r_state` of a list that is not being changed.
+/// The value of `r_state` for a consistent list.
 const CONSISTENT: u32 = 0;
-/// The longest text, in bytes: a path of 4096 bytes, each written as three, and the numbers.
+/// The maximum length of a URI, in bytes: a path of 4096 bytes, each written as three, and the numbers.
 const LONGEST_URI: usize = 3 * 4096 + 128;
 
 /// Reads the list at `r_debug`.
@@ -206,7 +204,7 @@ fn entries(
         };
         let uri = memory.text(name, LONGEST_URI).unwrap_or_default();
         let uri = String::from_utf8_lossy(&uri).into_owned();
-        // Many entries can have one text.
+        // Many entries can share one URI.
         let size = (size_of::<LoadedObject>() as u64).saturating_add(uri.len() as u64);
         if let Err(error) = meter
             .work(1)
@@ -239,7 +237,7 @@ fn entries(
 mod tests {
     use super::*;
 
-    /// The forms that `hsa_ven_amd_loader.h` gives.
+    /// The URI forms in `hsa_ven_amd_loader.h`.
     #[test]
     fn texts_of_the_runtime_are_read() {
         let memory = |address, size| Some(ObjectSource::Memory { address, size });

@@ -1,8 +1,7 @@
-//! One core file: its segments, and where its notes stand.
+//! Reads one core file: its segments, and the places of its notes.
 //!
-//! Only the headers and the notes are read; the segments stay where they are, in the (mapped) file. What
-//! is beyond the end of the file is not there, which is normal of a core: a limit on its size or a full
-//! disk cuts it. Source: ELF gABI "Program Header"; core(5); the Linux kernel's `fs/binfmt_elf.c` and the
+//! Only the headers and the notes are read; the segments stay in the (mapped) file. A core is often truncated, by a size limit or a full disk:
+//! everything beyond the end of the file is missing then. Source: ELF gABI "Program Header"; core(5); the Linux kernel's `fs/binfmt_elf.c` and the
 //! ROCm runtime's `amd_core_dump.cpp` as writers.
 
 use core::ops::Range;
@@ -20,15 +19,15 @@ use crate::object::elf::{Header, RawSection, RawSegment};
 #[derive(Debug)]
 pub(super) struct CoreFile<'data> {
     pub(super) data: &'data [u8],
-    /// True if it is what the runtime writes (`EM_AMDGPU`), and not the host's core or a merged one.
+    /// True if the runtime wrote it (`EM_AMDGPU`), as opposed to the host's core or a merged one.
     pub(super) is_gpu_half: bool,
     /// The parts of the process's memory that have bytes in the file.
     pub(super) segments: Vec<Segment>,
-    /// The addresses of the process that have memory, whether or not its bytes are in the file.
+    /// The mapped addresses of the process, whether or not their bytes are in the file.
     pub(super) mapped: Vec<Range<u64>>,
-    /// True if all its program headers could be read, so that no memory is left out.
+    /// True if all its program headers could be read, so that the list of mapped memory is complete.
     pub(super) is_whole: bool,
-    /// Where the contents of the note segments are.
+    /// The places of the contents of the note segments.
     pub(super) notes: Vec<Extent>,
 }
 
@@ -39,14 +38,14 @@ pub(super) struct Segment {
     pub(super) extent: Extent,
 }
 
-/// A part of a file, not beyond its end.
+/// A part of a file, limited to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) offset: u64,
     pub(super) size: u64,
 }
 
-/// What is missing of a file that was cut.
+/// The missing parts of a truncated file.
 #[derive(Default)]
 struct Missing {
     segments: u64,
@@ -55,7 +54,7 @@ struct Missing {
 }
 
 impl<'data> CoreFile<'data> {
-    /// Reads the headers of file number `file` of those that are opened together.
+    /// Reads the headers of file number `file`.
     ///
     /// # Errors
     /// If it is no core file of a 64-bit little-endian process.
@@ -99,7 +98,7 @@ impl<'data> CoreFile<'data> {
         Ok(found)
     }
 
-    /// Returns how many program headers there are; the most there can be, if a file that was cut does not say.
+    /// Returns the number of program headers, or the maximum if a truncated file does not give it.
     fn count(&self, header: &Header, file: usize, problems: &mut Problems) -> u64 {
         let stated = header.e_phnum.get(LE);
         if stated != PN_XNUM {
@@ -127,7 +126,7 @@ impl<'data> CoreFile<'data> {
         problems: &mut Problems,
     ) {
         let mut missing = Missing::default();
-        // Contents never start within the table, which ends it where the number is lost.
+        // The contents never start within the table, so their start limits the table if the number is lost.
         let mut contents = u64::MAX;
         for index in 0..count {
             let at = index
@@ -157,7 +156,7 @@ impl<'data> CoreFile<'data> {
         self.report(&missing, file, problems);
     }
 
-    /// Reads a program header; gives the offset of its contents, if it has any.
+    /// Reads a program header. Returns the offset of its contents, if it has any.
     fn read_header(&mut self, header: &RawSegment, missing: &mut Missing) -> Option<u64> {
         let kind = header.p_type.get(LE);
         let (offset, address) = (header.p_offset.get(LE), header.p_vaddr.get(LE));
@@ -172,7 +171,7 @@ impl<'data> CoreFile<'data> {
         if kind == elf::PT_LOAD && in_memory != 0 {
             self.mapped.push(address..address.saturating_add(in_memory));
         }
-        // The rest of a segment's memory is not zero but unknown.
+        // The rest of a segment's memory is unknown, not zero.
         let stated = if kind == elf::PT_LOAD {
             stored.min(in_memory)
         } else {
@@ -221,15 +220,15 @@ impl<'data> CoreFile<'data> {
 pub(super) struct Note<'data> {
     pub(super) name: &'data [u8],
     pub(super) kind: u32,
-    /// What there is of the contents; in a file that was cut, less than the note says.
+    /// The available contents. In a truncated file, this is less than the note's size.
     pub(super) contents: &'data [u8],
     /// The offset of the contents in the file.
     pub(super) offset: u64,
-    /// How many bytes it says to have beyond the end of its segment, though the file goes on.
+    /// The number of bytes by which the note exceeds its segment, although the file continues.
     pub(super) beyond: u64,
 }
 
-/// Returns the notes of one note segment, in the order of the file; names and contents are padded to 4 bytes.
+/// Returns the notes of one note segment, in the order of the file. Names and contents are padded to 4 bytes.
 pub(super) fn notes(data: &[u8], extent: Extent) -> impl Iterator<Item = Note<'_>> {
     let mut at = extent.offset;
     let end = extent.offset.saturating_add(extent.size);

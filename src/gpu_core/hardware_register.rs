@@ -1,12 +1,12 @@
-//! Registers of the hardware that are saved with a wave.
+//! Names the hardware registers that are saved with a wave.
 
-/// A register that is no vector, scalar or trap register.
+/// A register other than a vector, scalar or trap register.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HardwareRegister {
     /// `M0`.
     M0,
-    /// The program counter, as saved: in the trap handler, if the wave is parked there.
+    /// The saved program counter. If the wave is parked in the trap handler, it points there.
     Pc,
     /// `EXEC`.
     Exec,

@@ -1,8 +1,7 @@
-//! The memory of the process, put together from the segments of one or two core files.
+//! Combines the memory of the process from the segments of one or two core files.
 //!
-//! Where several segments have a byte, the host's (or merged) file goes before the GPU's half, the first
-//! file before the second, and the first segment before later ones; so the order in which the two halves
-//! are given does not matter. A segment without bytes never hides one that has some.
+//! If several segments have a byte, this order decides: the host's (or merged) file before the GPU's half, the first file before the second, earlier
+//! segments before later ones. The order of the two halves therefore does not matter. A segment without bytes never hides one with bytes.
 
 use core::ops::Range;
 use std::borrow::Cow;
@@ -11,7 +10,7 @@ use std::collections::BTreeSet;
 use super::container::CoreFile;
 use super::problem::FileOffset;
 
-/// The bytes of the process that the files have.
+/// The bytes of the process in the files.
 #[derive(Debug)]
 pub(super) struct ProcessMemory<'data> {
     files: Vec<&'data [u8]>,
@@ -33,7 +32,7 @@ impl Piece {
         self.address.saturating_add(self.size)
     }
 
-    /// What is left of it from `address` on, which is within it.
+    /// Returns the rest of the piece from `address` on, which must be within it.
     fn from(&self, address: u64) -> Option<Piece> {
         let skipped = address.checked_sub(self.address)?;
         Some(Piece {
@@ -70,19 +69,19 @@ impl<'data> ProcessMemory<'data> {
         self.files.len()
     }
 
-    /// Returns the size of the files together, in bytes.
+    /// Returns the total size of the files, in bytes.
     pub(super) fn size(&self) -> u64 {
         self.files
             .iter()
             .fold(0, |size: u64, file| size.saturating_add(file.len() as u64))
     }
 
-    /// Returns the addresses that are there, ascending.
+    /// Returns the available addresses, ascending.
     pub(super) fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
         self.pieces.iter().map(|piece| piece.address..piece.end())
     }
 
-    /// Returns the piece that has the byte at `address`, from there on.
+    /// Returns the piece with the byte at `address`, starting there.
     fn piece(&self, address: u64) -> Option<Piece> {
         let after = self
             .pieces
@@ -103,7 +102,7 @@ impl<'data> ProcessMemory<'data> {
             .get(start..start.checked_add(len)?)
     }
 
-    /// Copies the bytes at `address` into `out`; false if any of them is not there.
+    /// Copies the bytes at `address` into `out`. Returns false if any of them is missing.
     pub(super) fn read(&self, address: u64, out: &mut [u8]) -> bool {
         self.copy(address, out).is_some()
     }
@@ -138,12 +137,12 @@ impl<'data> ProcessMemory<'data> {
         self.array(address).map(u64::from_le_bytes)
     }
 
-    /// Returns true if the byte at `address` is there.
+    /// Returns true if the byte at `address` is available.
     pub(super) fn has(&self, address: u64) -> bool {
         self.piece(address).is_some()
     }
 
-    /// Returns how many of the `len` bytes from `address` on are there before the first that is not.
+    /// Returns the number of the `len` bytes from `address` on that come before the first missing one.
     pub(super) fn available(&self, address: u64, len: u64) -> u64 {
         let mut found: u64 = 0;
         while found < len
@@ -154,8 +153,8 @@ impl<'data> ProcessMemory<'data> {
         found.min(len)
     }
 
-    /// Returns the `len` bytes at `address`, all of which are there: borrowed where one segment has them, else
-    /// copied, if they are not more than `limit`.
+    /// Returns the `len` bytes at `address` if all are available. They are borrowed if one segment has them all, otherwise copied, up to `limit`
+    /// bytes.
     pub(super) fn bytes(&self, address: u64, len: u64, limit: u64) -> Option<Cow<'data, [u8]>> {
         let size = usize::try_from(len).ok()?;
         if size == 0 {
@@ -172,8 +171,7 @@ impl<'data> ProcessMemory<'data> {
         self.read(address, &mut copy).then_some(Cow::Owned(copy))
     }
 
-    /// Returns the bytes of a text that ends with a zero byte. `None` if more than `limit` bytes are before it,
-    /// or it is not there as a whole.
+    /// Returns the bytes of a string up to its terminating zero byte, or `None` if it is longer than `limit` or incomplete.
     pub(super) fn text(&self, address: u64, limit: usize) -> Option<Vec<u8>> {
         let mut text = Vec::new();
         let mut at = address;
@@ -189,7 +187,7 @@ impl<'data> ProcessMemory<'data> {
         None
     }
 
-    /// Where the byte at `address` stands in the files.
+    /// Returns the position in the files of the byte at `address`.
     pub(super) fn file_offset(&self, address: u64) -> Option<FileOffset> {
         let piece = self.piece(address)?;
         Some(FileOffset {
@@ -199,7 +197,7 @@ impl<'data> ProcessMemory<'data> {
     }
 }
 
-/// Returns the pieces cut so that none overlaps another: each byte is that of the first piece that has it.
+/// Cuts the pieces so that none overlaps another. Each byte goes to the first piece that has it.
 fn without_overlap(ranked: &[Piece]) -> Vec<Piece> {
     let mut ends: Vec<(u64, bool, usize)> = Vec::with_capacity(ranked.len().saturating_mul(2));
     for (rank, piece) in ranked.iter().enumerate() {
@@ -220,7 +218,7 @@ fn without_overlap(ranked: &[Piece]) -> Vec<Piece> {
         {
             let size = address.saturating_sub(from);
             match found.last_mut() {
-                // The same segment goes on after one that is hidden by it.
+                // The same segment continues after one that it hides.
                 Some(before) if last == Some(first) && before.end() == from => {
                     before.size = before.size.saturating_add(size);
                 }

@@ -1,10 +1,8 @@
-//! GPU core files: the waves of a process that uses AMD GPUs, as they were when it died or a debugger wrote
-//! them.
+//! Reads GPU core files: the waves of a process that uses AMD GPUs, at its crash or when a debugger wrote the core.
 //!
-//! [`GpuCore`] opens one or two files: a merged one (of `roccoremerge`, or of ROCgdb's `gcore`), or the GPU's half
-//! (`gpucore.PID`, of the ROCm runtime) and the host's (`core.PID`, of the kernel). It finds agents, queues,
-//! dispatches and waves; a [`CoreWave`] is a [`Wave`](crate::wave::Wave). [`Process`] has the code objects that were
-//! loaded. What their debugging information says is left to the layers that take a wave.
+//! [`GpuCore`] opens one or two files: a merged one (from `roccoremerge`, or ROCgdb's `gcore`), or the GPU's half (`gpucore.PID`, from the ROCm
+//! runtime) and the host's (`core.PID`, from the kernel). It finds agents, queues, dispatches and waves; a [`CoreWave`] is a
+//! [`Wave`](crate::wave::Wave). [`Process`] has the loaded code objects. Interpreting their debugging information is left to the layers above.
 //!
 //! ```
 //! use hetdwarf::Limits;
@@ -20,12 +18,11 @@
 //! # Ok::<(), hetdwarf::Error>(())
 //! ```
 //!
-//! Nothing is trusted: damage stays where it is, as a [`Problem`] that says what and where, and everything else is
-//! read. Bytes are borrowed from the files, which can be mapped; opening reads headers, notes, control stacks and a few
-//! words of each wave.
+//! No input is trusted: a damaged part becomes a [`Problem`] with its place, and the rest is read. Bytes are borrowed from the files, which can be
+//! mapped. Opening reads headers, notes, control stacks and a few words of each wave.
 //!
-//! Sources: AMD's ROCdbgapi, the ROCm runtime and thunk library, the kernel's `kfd_ioctl.h`; each file names the parts,
-//! and `spec-notes/gpu-core.md` says how sure they are.
+//! Sources: AMD's ROCdbgapi, the ROCm runtime and thunk library, the kernel's `kfd_ioctl.h`. Each file names the parts it uses, and
+//! `spec-notes/gpu-core.md` gives their certainty.
 
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 #![warn(
@@ -76,7 +73,7 @@ use crate::limits::Limits;
 use crate::meter::Meter;
 use std::sync::Arc;
 
-/// The contents of the core files of a process about its GPUs.
+/// The GPU state of a process, from its core files.
 #[derive(Debug)]
 pub struct GpuCore<'data> {
     memory: ProcessMemory<'data>,
@@ -97,11 +94,11 @@ pub struct GpuCore<'data> {
 impl<'data> GpuCore<'data> {
     /// Opens a core: a merged file, or the GPU's half and the host's, in any order.
     ///
-    /// What is wrong with a part of it is in [`problems`](Self::problems), and the rest is read.
+    /// Damaged parts are listed in [`problems`](Self::problems), and the rest is read.
     ///
     /// # Errors
-    /// [`Malformed`](crate::error::ErrorKind::Malformed) if a file is no core, none has the note with the state of the
-    /// driver, or its version is not 1.
+    /// [`Malformed`](crate::error::ErrorKind::Malformed) if a file is no core, if no file has the note with the driver's state, or if its version is
+    /// not 1.
     pub fn open(files: &[&'data [u8]], limits: &Limits) -> Result<GpuCore<'data>> {
         let mut problems = Problems::default();
         if files.is_empty() {
@@ -124,37 +121,37 @@ impl<'data> GpuCore<'data> {
         Ok(core)
     }
 
-    /// Returns the limits that it was opened with.
+    /// Returns the limits with which it was opened.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         self.meter.limits()
     }
 
-    /// Returns how many bytes its files have.
+    /// Returns the total size of its files, in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.memory.size()
     }
 
-    /// Returns the meter of everything that was read from it, including its code objects.
+    /// Returns the meter for everything read from it, including its code objects.
     #[must_use]
     pub fn meter(&self) -> &Arc<Meter> {
         &self.meter
     }
 
-    /// The facts of the note about the process as a whole.
+    /// Returns the facts of the note about the process as a whole.
     #[must_use]
     pub fn header(&self) -> &NoteHeader {
         &self.header
     }
 
-    /// Returns the version of the runtime's interface (`r_version`). `None` if it is not in the files.
+    /// Returns the version of the runtime's interface (`r_version`), or `None` if it is not in the files.
     #[must_use]
     pub fn interface(&self) -> Option<u32> {
         self.interface
     }
 
-    /// Returns how many files it was opened from.
+    /// Returns the number of files from which it was opened.
     #[must_use]
     pub fn file_count(&self) -> usize {
         self.memory.file_count()
@@ -178,13 +175,13 @@ impl<'data> GpuCore<'data> {
         &self.dispatches
     }
 
-    /// Returns the dispatch of a packet of a queue, which is given as an index.
+    /// Returns the dispatch of a packet of a queue, given by index.
     #[must_use]
     pub fn dispatch(&self, queue: usize, packet_id: u64) -> Option<&Dispatch> {
         self.dispatches.get(self.dispatch_index(queue, packet_id)?)
     }
 
-    /// Where that is among [`dispatches`](Self::dispatches).
+    /// Returns the index of that dispatch in [`dispatches`](Self::dispatches).
     fn dispatch_index(&self, queue: usize, packet_id: u64) -> Option<usize> {
         let key = |dispatch: &Dispatch| (dispatch.queue, dispatch.packet_id);
         self.dispatches
@@ -221,14 +218,13 @@ impl<'data> GpuCore<'data> {
         })
     }
 
-    /// Everything that could not be read, or is not as it must be.
+    /// Returns everything that could not be read, or is invalid.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// Copies bytes of the process's memory into `out`; false, and `out` is changed in part, if any of them is not in
-    /// the files.
+    /// Copies bytes of the process's memory into `out`. Returns false if any of them is not in the files; `out` is then partly overwritten.
     #[must_use]
     pub fn read_memory(&self, address: u64, out: &mut [u8]) -> bool {
         self.memory.read(address, out)
@@ -239,19 +235,19 @@ impl<'data> GpuCore<'data> {
         self.memory.ranges()
     }
 
-    /// Returns the addresses of the process that have memory, whether or not its bytes are in the files, in the order of the files.
+    /// Returns the mapped addresses of the process, whether or not their bytes are in the files, in the order of the files.
     #[must_use]
     pub fn mapped_ranges(&self) -> &[Range<u64>] {
         &self.mapped
     }
 
-    /// Returns true if the files list all memory of the process: the host's half or a merged file is among them, and no program header is lost.
+    /// Returns true if the files list all memory of the process: they include the host's half or a merged file, and no program header is missing.
     #[must_use]
     pub fn has_all_mappings(&self) -> bool {
         self.has_all_mappings
     }
 
-    /// Returns how many of the `len` bytes from `address` on are in the files before the first that is not.
+    /// Returns the number of the `len` bytes from `address` on that come before the first one missing in the files.
     #[must_use]
     pub fn available(&self, address: u64, len: u64) -> u64 {
         self.memory.available(address, len)

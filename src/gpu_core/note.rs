@@ -1,8 +1,8 @@
-//! The note with the state of the driver: its version, the agents and the queues.
+//! Reads the note with the state of the driver: its version, the agents and the queues.
 //!
-//! An entry that is longer than known is read as far as known; what a shorter one lacks is 0. Sources: the ROCm
-//! runtime's `amd_core_dump.cpp` (the note), the kernel's `include/uapi/linux/kfd_ioctl.h`
-//! (`kfd_runtime_info`, `kfd_dbg_device_info_entry`, `kfd_queue_snapshot_entry`).
+//! In an entry longer than expected, the known fields are read. Missing fields of a shorter one are 0. Sources: the ROCm runtime's
+//! `amd_core_dump.cpp` (the note), the kernel's `include/uapi/linux/kfd_ioctl.h` (`kfd_runtime_info`, `kfd_dbg_device_info_entry`,
+//! `kfd_queue_snapshot_entry`).
 
 use super::container::{CoreFile, notes};
 use super::layout::Layout;
@@ -15,7 +15,7 @@ use crate::object::bytes::{len, slice_at, tail_at, u32_at, u64_at};
 /// `NT_AMDGPU_KFD_CORE_STATE`.
 const TYPE: u32 = 33;
 const NAME: &[u8] = b"AMDGPU";
-/// The only version there is.
+/// The only existing version.
 const VERSION: u64 = 1;
 const HEADER: u64 = 40;
 /// The first version of the driver's interface that supports debuggers.
@@ -41,46 +41,46 @@ pub struct NoteHeader {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// The driver's number of it, which queues name.
+    /// The driver's number for it, to which queues refer.
     pub gpu_id: u32,
     /// The target: `gfx90a`.
     pub target: String,
-    /// The target as the driver numbers it: major × 10000 + minor × 100 + stepping.
+    /// The target in the driver's numbering: major × 10000 + minor × 100 + stepping.
     pub target_number: u32,
-    /// The processor. `None` if the target is not known.
+    /// The processor, or `None` if the target is unknown.
     pub processor: Option<&'static Processor>,
-    /// The apertures of the generic address space for local and private memory. `None` if the note has none.
+    /// The apertures of the generic address space for local and private memory, or `None` if the note has none.
     pub apertures: Option<Apertures>,
     /// PCI location: bus × 256 + device × 8 + function.
     pub location: u32,
-    /// SIMDs.
+    /// The number of SIMDs.
     pub simds: u32,
-    /// Waves that a SIMD can have.
+    /// The maximum number of waves of a SIMD.
     pub waves_per_simd: u32,
-    /// XCCs: parts with queues and save areas of their own.
+    /// The number of XCCs: parts with their own queues and save areas.
     pub xccs: u32,
-    /// Shader engines of one XCC.
+    /// The number of shader engines of one XCC.
     pub shader_engines: u32,
-    /// True if the trap temporaries of its waves were set up at launch, whatever the header says.
+    /// True if the trap temporaries of its waves were set up at launch, regardless of the header.
     pub ttmp_setup: bool,
-    /// True if the driver lets debuggers at it.
+    /// True if the driver supports debuggers for it.
     pub is_debuggable: bool,
     /// Exceptions that were raised on it: bit `code - 1`.
     pub exceptions: u64,
     /// The driver's capability bits.
     pub capability: u32,
-    /// The place of the entry.
+    /// The offset of the entry.
     pub offset: FileOffset,
 }
 
 impl Agent {
-    /// Returns true if its waves can be read: their layout is known, and the driver lets debuggers at it.
+    /// Returns true if its waves can be read: their layout is known, and the driver supports debuggers for it.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.is_debuggable && self.layout().is_some()
     }
 
-    /// Returns how its waves are saved. `None` if that is not known.
+    /// Returns the layout of its saved waves, or `None` if it is unknown.
     pub(super) fn layout(&self) -> Option<&'static Layout> {
         Layout::of_target(self.target_number)
     }
@@ -90,7 +90,7 @@ impl Agent {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueueType {
-    /// Kernels, by packets of the architected queuing language: the only ones whose waves are looked for.
+    /// Kernels, by packets of the architected queuing language. Only these queues are searched for waves.
     Aql,
     /// Kernels, by packets of the hardware.
     Pm4,
@@ -116,7 +116,7 @@ impl QueueType {
         }
     }
 
-    /// The name: `aql`, `pm4`, `sdma`, `xgmi`, `sdma-by-engine` or `unknown`.
+    /// Returns the name: `aql`, `pm4`, `sdma`, `xgmi`, `sdma-by-engine` or `unknown`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -130,11 +130,11 @@ impl QueueType {
     }
 }
 
-/// A queue, as the note has it.
+/// A queue, from the note.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueEntry {
-    /// The number; of newer runtimes only good as a name.
+    /// The number. With newer runtimes it is only an identifier.
     pub queue_id: u32,
     /// The agent's number.
     pub gpu_id: u32,
@@ -154,7 +154,7 @@ pub struct QueueEntry {
     pub save_area_size: u32,
     /// Exceptions that were raised on it: bit `code - 1`.
     pub exceptions: u64,
-    /// The place of the entry.
+    /// The offset of the entry.
     pub offset: FileOffset,
 }
 
@@ -164,11 +164,11 @@ pub(super) struct CoreNote {
     pub(super) header: NoteHeader,
     pub(super) agents: Vec<Agent>,
     pub(super) queues: Vec<QueueEntry>,
-    /// True if versions and states are those that are known.
+    /// True if versions and states have known values.
     pub(super) is_sure: bool,
 }
 
-/// A note's contents, and where they are.
+/// A note's contents, and their place.
 #[derive(Clone, Copy)]
 struct Contents<'data> {
     bytes: &'data [u8],
@@ -187,7 +187,7 @@ impl Contents<'_> {
 /// Finds the note in the files and reads it.
 ///
 /// # Errors
-/// If no file has one, if it has another version, or not even its header is there.
+/// If no file has one, if it has another version, or if its header is incomplete.
 pub(super) fn read(
     files: &[CoreFile<'_>],
     meter: &Meter,
@@ -311,7 +311,7 @@ struct Table<'data> {
 }
 
 impl Table<'_> {
-    /// Reads the entries that are there as a whole, and goes to the end of the table.
+    /// Reads the complete entries, and goes to the end of the table.
     fn read<T>(
         &mut self,
         what: &'static str,
@@ -347,7 +347,7 @@ impl Table<'_> {
     }
 }
 
-/// An entry, whose fields are 0 where it is too short for them.
+/// An entry. Fields beyond its end are 0.
 #[derive(Clone, Copy)]
 struct Entry<'data>(&'data [u8]);
 
@@ -367,8 +367,7 @@ impl<'data> Entry<'data> {
     }
 }
 
-/// Bits of `capability` without which the driver does not let debuggers at an agent: that of the agent, and
-/// that of its firmware.
+/// The bits of `capability` that the driver needs to support debuggers: one for the agent, and one for its firmware.
 const DEBUGGABLE: u32 = 1 << 15 | 1 << 29;
 /// The bit of `debug_prop` for trap temporaries that are always set up.
 const TTMP_ALWAYS: u32 = 1 << 10;
@@ -387,7 +386,7 @@ fn read_agent(entry: Entry<'_>, offset: FileOffset) -> Agent {
         simds: entry.u32(92),
         waves_per_simd: entry.u32(96),
         xccs: entry.u32(108),
-        // 0 where the entry has no such number, which is found when scratch is looked for.
+        // 0 if the entry has no such number, which is detected when scratch is looked up.
         shader_engines: arrays.checked_div(entry.u32(104)).unwrap_or(0),
         ttmp_setup: entry.u32(116) & TTMP_ALWAYS != 0,
         is_debuggable: entry.u32(112) & DEBUGGABLE == DEBUGGABLE,
@@ -397,7 +396,7 @@ fn read_agent(entry: Entry<'_>, offset: FileOffset) -> Agent {
     }
 }
 
-/// The most XCCs that an agent can have; today's have 8 at most.
+/// The maximum number of XCCs of an agent; current ones have at most 8.
 const MOST_XCCS: u32 = 64;
 
 fn check_agents(agents: &[Agent], problems: &mut Problems) {
@@ -425,7 +424,7 @@ fn check_agents(agents: &[Agent], problems: &mut Problems) {
 }
 
 impl Agent {
-    /// Returns how many XCCs to look for waves in.
+    /// Returns the number of XCCs to search for waves.
     pub(super) fn sound_xccs(&self) -> u32 {
         self.xccs.clamp(1, MOST_XCCS)
     }
@@ -436,7 +435,7 @@ fn target_name(number: u32) -> String {
     format!("gfx{major}{:x}{:x}", rest / 100, rest % 100)
 }
 
-/// Only the upper halves count.
+/// Only the upper halves matter.
 fn apertures(local: u64, private: u64) -> Option<Apertures> {
     const UPPER: u64 = !0xffff_ffff;
     (local != 0 || private != 0).then_some(Apertures {

@@ -1,16 +1,16 @@
-//! What is wrong with a core, and where: damage stays where it is, and everything else is shown.
+//! Describes the problems of a core, and their places. The rest of the core is still shown.
 
 use core::fmt;
 
 use crate::error::{Error, ErrorKind, Limit};
 
-/// Something in a core that could not be read, or is not as it must be.
+/// A part of a core that could not be read, or is invalid.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The part of the core that it concerns.
     pub place: ProblemPlace,
-    /// The offset of the bytes at fault. `None` if they are in no file.
+    /// The offset of the bytes at fault, or `None` if they are in no file.
     pub offset: Option<FileOffset>,
     /// The kind of the problem.
     pub kind: ProblemKind,
@@ -22,11 +22,11 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A byte of one of the files that make up the core.
+/// The position of a byte in one of the files of a core.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileOffset {
-    /// The number of the file, from 0, in the order in which they were given.
+    /// The number of the file, from 0, in the order given.
     pub file: usize,
     /// The offset from its start, in bytes.
     pub offset: u64,
@@ -46,7 +46,7 @@ pub enum ProblemPlace {
     Queue {
         /// The queue's number (`queue_id`).
         queue_id: u32,
-        /// The XCC, from 0. `None` if all are meant.
+        /// The XCC, from 0, or `None` for all.
         xcc: Option<u32>,
     },
     /// The list of code objects.
@@ -75,7 +75,7 @@ impl fmt::Display for ProblemPlace {
     }
 }
 
-/// Declares the kinds of problems: what each is, and the text of its message with the fields in it.
+/// Declares the kinds of problems, with the text of each message and its fields.
 macro_rules! problems {
     ($($(#[doc = $doc:literal])* $name:ident $({ $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty),* })? => $text:literal;)*) => {
         /// The kind of the problem.
@@ -101,26 +101,26 @@ problems! {
     HeaderCount => "the number of program headers is not in the file: its end is missing";
     /// The table of program headers ends early.
     HeadersCut {
-        /// How many are there.
+        /// The number of headers in the file.
         read: u64,
-        /// How many there should be, as text.
+        /// The expected number, as text.
         of: String
     } => "only {read} of {of} program headers are in the file";
     /// Program headers that were never written.
     EmptyHeaders {
-        /// How many.
+        /// The number of headers.
         count: u64
     } => "{count} program headers are empty: the file was cut while it was written, as by a limit on its size";
     /// Segments beyond the end of the file.
     FileCut {
-        /// How many segments.
+        /// The number of segments.
         segments: u64,
-        /// How many bytes are missing.
+        /// The number of missing bytes.
         bytes: u64
     } => "the file ends early: {bytes} bytes of {segments} segments are missing";
     /// A note is longer than its segment.
     NoteBeyondSegment {
-        /// How many bytes are beyond.
+        /// The number of excess bytes.
         bytes: u64
     } => "the AMDGPU note says that {bytes} bytes of it are beyond the end of its segment";
     /// More than one file has a note, and they differ; or one file has two.
@@ -141,14 +141,14 @@ problems! {
         /// The bytes that it has.
         found: u64
     } => "it has {found} bytes and should have {needed}; the rest is not read";
-    /// The size of an entry is not one that there can be.
+    /// The size of an entry is invalid.
     EntrySize {
         /// The entry at fault.
         what: &'static str,
         /// The size in bytes.
         size: u64
     } => "{what} of {size} bytes each: not a multiple of 8 from 8 on; they cannot be read";
-    /// A version of the driver's interface that is not known.
+    /// An unknown version of the driver's interface.
     KfdVersion {
         /// Major version.
         major: u32,
@@ -162,7 +162,7 @@ problems! {
     } => "the state of the runtime is {state}, not 1 (enabled): waves were not saved for debuggers, and are unsure";
 
     // Agents.
-    /// A GPU of which no layout is known.
+    /// A GPU without a known layout.
     UnknownTarget {
         /// The target.
         target: String
@@ -172,26 +172,26 @@ problems! {
         /// The field `capability`.
         capability: u32
     } => "the agent cannot be debugged (capability {capability:#x}, bits 15 and 29): its waves cannot be read";
-    /// A number that cannot be.
+    /// An invalid number.
     AgentField {
-        /// Which field.
+        /// The name of the field.
         field: &'static str,
         /// Its value.
         value: u32
     } => "{field} cannot be {value}";
 
     // Queues.
-    /// A save area that another queue has too, whose waves are those of that one.
+    /// A save area that another queue also refers to. Its waves are assigned to that queue.
     SameSaveArea {
         /// The number of the other queue.
         queue_id: u32
     } => "its save area is that of queue {queue_id}, whose waves are not counted twice";
-    /// The queue names an agent that is not in the note.
+    /// The queue refers to an agent that is not in the note.
     UnknownAgent {
         /// The `gpu_id`.
         gpu_id: u32
     } => "there is no agent {gpu_id}: its waves cannot be read";
-    /// The size of the ring is not one that there can be.
+    /// The size of the ring is invalid.
     RingSize {
         /// The size in bytes.
         size: u32
@@ -205,19 +205,19 @@ problems! {
     } => "the read index {read} is past the write index {write}: dispatches are not known";
     /// Memory that is not in the files.
     NotInFile {
-        /// What should be there.
+        /// The name of the missing data.
         what: &'static str,
         /// The address.
         address: u64,
-        /// Which file would have it.
+        /// The file that would contain it.
         hint: &'static str
     } => "{what} at {address:#x} is not in the file{hint}";
-    /// The header of the save area does not fit together.
+    /// The header of the save area is inconsistent.
     SaveAreaHeader {
-        /// Why.
+        /// The reason.
         reason: &'static str
     } => "the header of the save area is damaged: {reason}";
-    /// There is work, but the save area was never written.
+    /// Work is pending, but the save area was never written.
     NeverSaved => "there are dispatches, but the save area is empty: the queue was not switched out, its waves are not in the file";
     /// A state word that no wave can have.
     StateWord {
@@ -230,29 +230,29 @@ problems! {
     StackCut => "the control stack ends in the middle of a state";
     /// The records do not end where the wave area starts.
     WalkEnd {
-        /// Where the last record starts, as an offset from the start of the wave area.
+        /// The start of the last record, as an offset from the start of the wave area.
         offset: i64
     } => "the records of the waves end {offset} bytes from where the area starts: control stack or area is damaged, and all its waves are unsure";
-    /// Waves without a first one of their workgroup.
+    /// Waves without the first one of their workgroup.
     NoLeader {
-        /// How many.
+        /// The number of waves.
         waves: u64
     } => "{waves} waves are in a workgroup without a first wave: they have no LDS";
-    /// Records that are not in the file as a whole.
+    /// Records that are not completely in the file.
     RecordsMissing {
-        /// How many.
+        /// The number of waves.
         waves: u64
     } => "the records of {waves} waves are not in the file";
-    /// Program counters that cannot be.
+    /// Invalid program counters.
     BadPc {
-        /// How many waves.
+        /// The number of waves.
         waves: u64,
         /// The first of them.
         pc: u64
     } => "the pc of {waves} waves is not a multiple of 4 ({pc:#x}): they are unsure";
-    /// Packets that are not in the ring, or not between read and write index.
+    /// Packets outside the ring, or not between read and write index.
     PacketIndex {
-        /// How many waves.
+        /// The number of waves.
         waves: u64,
         /// The index of the first of them.
         index: u32,
@@ -261,40 +261,40 @@ problems! {
     } => "the dispatch of {waves} waves is unknown: packet {index} of a ring of {packets} is not between read and write index";
     /// Scratch that is not in the files.
     ScratchMissing {
-        /// How many waves.
+        /// The number of waves.
         waves: u64,
         /// The address of the first.
         address: u64,
-        /// Which file would have it.
+        /// The file that would contain it.
         hint: &'static str
     } => "the scratch of {waves} waves (from {address:#x}) is not in the file{hint}: private memory is not available";
-    /// The register and the formula differ.
+    /// The address in the register differs from the computed one.
     ScratchBase {
-        /// How many waves.
+        /// The number of waves.
         waves: u64,
-        /// What the formula gives.
+        /// The computed address.
         computed: u64,
-        /// What the register has.
+        /// The address in the register.
         register: u64
     } => "the scratch of {waves} waves should be at {computed:#x} and is at {register:#x} by FLAT_SCRATCH: private memory is not available";
-    /// The slots do not divide.
+    /// The slots cannot be divided evenly.
     ScratchWaves {
-        /// Waves with scratch.
+        /// The number of waves with scratch.
         waves: u32,
-        /// Shader engines.
+        /// The number of shader engines.
         engines: u32
     } => "scratch for {waves} waves does not divide by {engines} shader engines: private memory is not available";
 
     // Code objects.
     /// There is no list.
     NoDebugStructure => "the address of the list (r_debug) is 0: code objects are not known";
-    /// The version of the runtime's interface is one that is not known.
+    /// An unknown version of the runtime's interface.
     InterfaceVersion {
         /// The version.
         version: u32,
-        /// The first that is known.
+        /// The first known version.
         first: u32,
-        /// The last that is known.
+        /// The last known version.
         last: u32
     } => "version {version} of the runtime's interface is not from {first} to {last}: stops and dispatches are unsure";
     /// The list was being changed.
@@ -302,24 +302,24 @@ problems! {
         /// The state.
         state: u32
     } => "the list was being changed (state {state}): code objects are not known";
-    /// The list has no end.
+    /// The list is cyclic.
     ListCircle {
-        /// The address of the entry that comes again.
+        /// The address of the repeated entry.
         address: u64
     } => "the list has no end: after its last entry it goes back to {address:#x}";
-    /// There is no text that says where the object is.
+    /// The object has no URI.
     NoName => "it has no name: its contents are not known";
-    /// The text does not say where the object is.
+    /// The URI is invalid.
     BadUri {
-        /// The text.
+        /// The URI.
         uri: String
     } => "`{uri}` says neither where in memory nor in which file it is";
     /// The bytes are no code object.
     NotAnObject {
-        /// Why.
+        /// The reason.
         reason: String
     } => "it cannot be read: {reason}";
-    /// The code is for another processor than that of any agent.
+    /// The code is for a processor that no agent has.
     OtherTarget {
         /// The object's target.
         target: String
@@ -327,14 +327,14 @@ problems! {
 
     /// A limit was reached.
     Limit {
-        /// The name of which.
+        /// The name of the limit.
         limit: &'static str,
         /// Its value.
         value: u64
     } => "the limit `{limit}` of {value} was reached: the rest is not read";
 }
 
-/// Problems, as they are found.
+/// The problems found so far.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     found: Vec<Problem>,
@@ -359,7 +359,7 @@ impl Problems {
     }
 }
 
-/// What many waves of a queue have in common, counted, with what the first of them shows.
+/// A count of waves of a queue with the same problem, and the data from the first one.
 #[derive(Debug)]
 pub(super) struct Counted<T> {
     pub(super) waves: u64,
@@ -383,9 +383,9 @@ impl<T> Counted<T> {
 }
 
 impl ProblemKind {
-    /// Returns the error of a limit, or of whatever else it is, as a problem.
+    /// Converts a limit error, or any other error, to a problem.
     pub(super) fn of_limit(error: &Error) -> ProblemKind {
-        // Meters give no others.
+        // Meters return no other errors.
         let (limit, value) = if let ErrorKind::Limit { limit, value } = error.kind() {
             (*limit, *value)
         } else {

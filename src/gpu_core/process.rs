@@ -1,8 +1,7 @@
-//! The code objects of a process, loaded at their addresses.
+//! Holds the code objects of a process at their load addresses.
 //!
-//! Files are the caller's business: it gives the bytes, [`GpuCore::images`] those that are in the core. An object
-//! that a user gives in place of a stripped or lost one is checked against the loaded code
-//! ([`GpuCore::fit`]).
+//! Reading files is left to the caller. It passes the bytes; [`GpuCore::images`] returns the images in the core. A replacement for a stripped or
+//! missing object is checked against the loaded code ([`GpuCore::fit`]).
 
 use core::ops::Range;
 use std::borrow::Cow;
@@ -21,9 +20,9 @@ use crate::object::{CodeObject, Kernel};
 #[non_exhaustive]
 #[derive(Debug)]
 pub struct ProcessObject<'a> {
-    /// The load address: added to its addresses to get those of the process.
+    /// The load address: the difference between addresses of the process and of the object.
     pub load_address: LoadAddress,
-    /// It. `None` if its file is not known, or cannot be read.
+    /// The object, or `None` if its file is unknown or cannot be read.
     pub object: Option<CodeObject<'a>>,
 }
 
@@ -31,16 +30,16 @@ pub struct ProcessObject<'a> {
 #[derive(Debug)]
 pub struct Process<'a> {
     objects: Vec<ProcessObject<'a>>,
-    /// Addresses of loaded segments and the index of their object, ascending.
+    /// The addresses of loaded segments and the index of their object, ascending.
     ranges: Vec<(Range<ProcessAddress>, usize)>,
     problems: Vec<Problem>,
 }
 
 impl<'a> Process<'a> {
-    /// Opens the code objects of a core. `images` ([`GpuCore::images`], or more) are their files, each with its load address, in the order that is
-    /// used for indices: that of [`GpuCore::code_objects`], then others that the caller knows of.
+    /// Opens the code objects of a core. `images` ([`GpuCore::images`], or more) are their files, each with its load address. Their order determines
+    /// the indices: first [`GpuCore::code_objects`], then others that the caller knows.
     ///
-    /// An image that is no code object is as one that is not known, with a problem.
+    /// An image that is no code object is treated as unknown, with a problem.
     #[must_use]
     pub fn open(core: &GpuCore<'_>, images: &'a [Image<'_>]) -> Process<'a> {
         let mut process = Process {
@@ -113,8 +112,8 @@ impl<'a> Process<'a> {
         &self.problems
     }
 
-    /// Returns the code object that has the byte at an address of the process in one of its loaded segments. One whose file is
-    /// not known is found by the headers in its loaded memory.
+    /// Returns the code object that has the byte at an address of the process in one of its loaded segments. If its file is unknown, it is found by
+    /// the headers in its loaded memory.
     #[must_use]
     pub fn object_at(&self, address: impl Into<ProcessAddress>) -> Option<usize> {
         let address = address.into();
@@ -144,31 +143,31 @@ impl<'a> Process<'a> {
 /// The result of comparing a code object with the one that was loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// Its code is what is loaded there.
+    /// Its code equals the loaded code.
     Matches {
-        /// How many bytes were compared.
+        /// The number of bytes compared.
         bytes: u64,
     },
-    /// The core has none of the memory that its code would be in.
+    /// The core has none of the memory for its code.
     Unknown,
     /// No agent has its processor.
     OtherTarget,
-    /// Something else is loaded.
+    /// The loaded code differs.
     Differs {
-        /// The address of the code object at which they first differ.
+        /// The address in the code object of the first difference.
         address: u64,
     },
 }
 
-/// Code that is not in the core is passed over in steps of this many bytes.
+/// The step in bytes for skipping code that is not in the core.
 const PAGE: usize = 4096;
 
 /// The load address of a code object, and its file if known.
 pub type Image<'data> = (LoadAddress, Option<Cow<'data, [u8]>>);
 
 impl<'data> GpuCore<'data> {
-    /// [`images`](Self::images), with files that the caller has in place of those at their load addresses; one at another address is a
-    /// code object that the core does not list.
+    /// Returns [`images`](Self::images), with the caller's files in place of those at the same load addresses. A file at another address is a code
+    /// object that the core does not list.
     #[must_use]
     pub fn images_with(
         &self,
@@ -184,11 +183,10 @@ impl<'data> GpuCore<'data> {
         images
     }
 
-    /// Returns the files of all code objects that are in the core as a whole, in the order of
-    /// [`code_objects`](Self::code_objects).
+    /// Returns the files of all code objects that are completely in the core, in the order of [`code_objects`](Self::code_objects).
     ///
-    /// Together they are not larger than the core, which they would be only if they overlapped; copies of those that are
-    /// in several pieces are together at most as large as what the [meter](Self::meter) allows to be held.
+    /// Their total size is limited to the size of the core, which only overlapping files could exceed. Files in several pieces are copied, up to the
+    /// memory limit of the [meter](Self::meter).
     #[must_use]
     pub fn images(&self) -> Vec<Image<'data>> {
         let mut left = self.memory.size();
@@ -214,7 +212,7 @@ impl<'data> GpuCore<'data> {
 }
 
 impl GpuCore<'_> {
-    /// Returns true if some agent runs code for the target of an object.
+    /// Returns true if an agent can run code for the target of an object.
     #[must_use]
     pub fn has_agent_for(&self, object: &CodeObject<'_>) -> bool {
         let wanted = object.target().processor();
@@ -222,8 +220,8 @@ impl GpuCore<'_> {
         processors.any(|processor| wanted.runs_on(processor))
     }
 
-    /// Compares `object` with what is loaded at `load_address`: its target is that of an agent, and its code is in the
-    /// memory of the process, as far as both are there.
+    /// Compares `object` with the memory at `load_address`. Its target must be an agent's target, and its code must equal the memory of the process,
+    /// as far as both are available.
     #[must_use]
     pub fn fit(&self, object: &CodeObject<'_>, load_address: LoadAddress) -> Fit {
         if !self.has_agent_for(object) {
@@ -248,7 +246,7 @@ impl GpuCore<'_> {
         Fit::Matches { bytes: compared }
     }
 
-    /// Returns how many bytes of `code` are in memory; the address of the first that is other there.
+    /// Returns the number of bytes of `code` that are in memory. The error is the address of the first difference.
     fn compare(&self, code: &[u8], address: u64, load_address: LoadAddress) -> Result<u64, u64> {
         let mut compared: u64 = 0;
         let mut rest = code;
@@ -278,8 +276,7 @@ impl GpuCore<'_> {
     }
 }
 
-/// Returns the loaded segments of a code object whose file is not known: its headers are at the start of its loaded memory,
-/// where linkers put them.
+/// Returns the loaded segments of a code object whose file is unknown. Its headers are at the start of its loaded memory, where linkers put them.
 fn loaded_segments(core: &GpuCore<'_>, load_address: LoadAddress) -> Vec<Range<u64>> {
     let read = |offset: u64, out: &mut [u8]| {
         load_address

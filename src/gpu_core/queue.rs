@@ -1,4 +1,4 @@
-//! Queues: the indices, the scratch and the packets of their rings.
+//! Reads queues: the indices, the scratch and the packets of their rings.
 //!
 //! Sources: the ROCm runtime's `inc/amd_hsa_queue.h` (`amd_queue_t`) and `inc/hsa.h`
 //! (`hsa_kernel_dispatch_packet_t`).
@@ -15,20 +15,20 @@ use crate::object::bytes::{u16_at, u32_at, u64_at};
 pub struct Queue {
     /// Its entry in the note.
     pub entry: QueueEntry,
-    /// The agent it belongs to, as an index. `None` if there is none.
+    /// The index of its agent, or `None` if there is none.
     pub agent: Option<usize>,
-    /// The id of the first packet that is not finished.
+    /// The id of the first unfinished packet.
     pub read_id: Option<u64>,
-    /// The id of the first packet that is not written yet.
+    /// The id of the first packet not yet written.
     pub write_id: Option<u64>,
-    /// The number of its waves that were found.
+    /// The number of its waves found.
     pub waves: u64,
     /// Packets in the ring, a power of two.
     pub(super) packets: Option<u32>,
     pub(super) scratch: Option<QueueScratch>,
 }
 
-/// What the queue structure says of scratch.
+/// The scratch fields of the queue structure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueueScratch {
     /// `COMPUTE_TMPRING_SIZE`.
@@ -46,7 +46,7 @@ const SCRATCH_ADDRESS: u64 = 32;
 const SCRATCH_XCC_BYTES: u64 = 40;
 
 impl Queue {
-    /// Reads what the memory of the process has of a queue.
+    /// Reads a queue from the memory of the process.
     pub(super) fn read(
         entry: QueueEntry,
         agent: Option<usize>,
@@ -104,26 +104,26 @@ impl Queue {
         queue
     }
 
-    /// Returns true if ring and indices are such that a packet that is not found is the wave's fault.
+    /// Returns true if ring and indices are valid. A missing packet is then a fault of the wave.
     pub(super) fn knows_packets(&self) -> bool {
         let indices = self.read_id.zip(self.write_id);
         self.packets.is_some() && indices.is_some_and(|(read, write)| read <= write)
     }
 
-    /// Returns true if there are packets that are not finished.
+    /// Returns true if there are unfinished packets.
     pub(super) fn is_busy(&self) -> bool {
         matches!((self.read_id, self.write_id), (Some(read), Some(write)) if read < write)
     }
 
-    /// Returns the ids of packets that are written and not finished. Writers reserve ids before there is room for
-    /// them, so that the write index can be further ahead than the ring is large.
+    /// Returns the ids of packets that are written and not finished. Writers reserve ids before there is room, so the write index can be ahead by
+    /// more than the size of the ring.
     fn unfinished(&self) -> Option<core::ops::Range<u64>> {
         let (read, write) = (self.read_id?, self.write_id?);
         let end = read.saturating_add(self.packets?.into());
         Some(read..write.min(end))
     }
 
-    /// Returns the id of the packet with this index in the ring, which a wave was launched by.
+    /// Returns the id of the packet with this index in the ring that launched a wave.
     pub(super) fn packet_id(&self, index: u32) -> Option<u64> {
         let packets = self.packets?;
         let unfinished = self.unfinished()?;
@@ -145,12 +145,12 @@ impl Queue {
         self.entry.ring_address.checked_add(offset)
     }
 
-    /// The packet with an id, whatever its header says it is.
+    /// Reads the packet with an id, regardless of the type in its header.
     pub(super) fn packet(&self, memory: &ProcessMemory<'_>, id: u64) -> Option<Packet> {
         Packet::read(&memory.array::<64>(self.packet_address(id)?)?)
     }
 
-    /// Returns the ids of all packets that are dispatches and not finished.
+    /// Returns the ids of all unfinished dispatch packets.
     pub(super) fn dispatch_ids(
         &self,
         memory: &ProcessMemory<'_>,
@@ -196,23 +196,23 @@ impl QueueEntry {
 /// The type of a packet that dispatches a kernel.
 const DISPATCH: u16 = 2;
 
-/// A fence of a packet.
+/// The scope of a packet's fence.
 ///
-/// It is exhaustive on purpose: two bits say it.
+/// Intentionally exhaustive: the field has two bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FenceScope {
-    /// There is none.
+    /// No fence.
     None,
-    /// For the agent.
+    /// The agent.
     Agent,
-    /// For the system.
+    /// The system.
     System,
-    /// A number that stands for nothing.
+    /// A reserved number.
     Reserved,
 }
 
 impl FenceScope {
-    /// The name in JSON documents: `none`, `agent`, `system` or `reserved`.
+    /// Returns the name in JSON documents: `none`, `agent`, `system` or `reserved`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -239,9 +239,9 @@ impl FenceScope {
 pub struct Packet {
     /// True if it waits for the packets before it.
     pub barrier: bool,
-    /// The memory that is acquired before it.
+    /// The scope of the acquire fence before it.
     pub acquire: FenceScope,
-    /// The memory that is released after it.
+    /// The scope of the release fence after it.
     pub release: FenceScope,
     /// Work-items of a workgroup, in each dimension.
     pub workgroup_size: [u32; 3],
@@ -278,7 +278,7 @@ impl Packet {
     }
 }
 
-/// A dispatch: a packet that is not finished, or that a wave was launched by.
+/// A dispatch: a packet that is unfinished, or that launched a wave.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dispatch {
@@ -286,6 +286,6 @@ pub struct Dispatch {
     pub queue: usize,
     /// The id of the packet.
     pub packet_id: u64,
-    /// Its meaning.
+    /// The decoded packet.
     pub packet: Packet,
 }

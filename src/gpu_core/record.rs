@@ -1,4 +1,4 @@
-//! A wave's record: where its parts are.
+//! Computes the places of the parts of a wave's record.
 //!
 //! Source: AMD's ROCdbgapi (`architecture.cpp`, `register_address`).
 
@@ -10,7 +10,7 @@ use crate::isa::MachineRegister;
 /// Offsets from the start of a record, in bytes: the vector registers come first, the gap last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Blocks {
-    /// Ordinary vector registers start the record; this is where accumulation registers start.
+    /// The start of the accumulation registers. Ordinary vector registers start the record.
     pub(super) agprs: u64,
     /// Shared vector registers.
     pub(super) shared: u64,
@@ -32,7 +32,7 @@ pub(super) const SHARED: u64 = 32 * 4;
 const TTMPS: u64 = 16 * 4;
 
 impl RecordLayout {
-    /// Returns the parts of the record of a wave that is the first of its workgroup, or not.
+    /// Returns the parts of a wave's record. Only the record of the first wave of a workgroup has LDS.
     pub(super) fn blocks(&self, state: &State, is_first: bool) -> Blocks {
         let bytes = |count: u32, size: u64| u64::from(count).saturating_mul(size);
         let vgpr = u64::from(state.wave_size.lanes()).saturating_mul(4);
@@ -59,10 +59,9 @@ impl RecordLayout {
         }
     }
 
-    /// The numbers of scalar registers with other names, of `saved` that are saved. Those before are the named
-    /// ones.
+    /// Returns the numbers of the `saved` scalar registers that have other names. The registers before these are the named ones.
     pub(super) fn aliases(&self, saved: u32) -> Option<Range<u32>> {
-        // More can be saved than a wave has, those with other names included.
+        // More registers can be saved than a wave has, including those with other names.
         let end = saved.min(MachineRegister::SCALARS.into());
         Some(end.checked_sub(self.aliases)?..end)
     }

@@ -1,9 +1,8 @@
-//! The save area of a queue: its header, the control stack, and where the record of each wave is.
+//! Reads the save area of a queue: its header, the control stack, and the place of each wave's record.
 //!
-//! Nothing in the records tells where one starts; only the sizes in the control stack do, from the end of the
-//! wave area downwards. So the walk has to end exactly where the area starts, and if it does not, none of its
-//! waves is certain. Sources: the kernel's `kfd_context_save_area_header`; AMD's ROCdbgapi (`queue.cpp`,
-//! `architecture.cpp`).
+//! Records have no markers. Only the sizes in the control stack locate them, from the end of the wave area downwards. The walk must therefore end
+//! exactly at the start of the area. If it does not, all its waves are uncertain. Sources: the kernel's `kfd_context_save_area_header`; AMD's
+//! ROCdbgapi (`queue.cpp`, `architecture.cpp`).
 
 use super::layout::{Layout, State, bit};
 use super::memory::ProcessMemory;
@@ -16,15 +15,15 @@ pub(super) struct SaveArea {
     pub(super) address: u64,
     pub(super) size: u64,
     pub(super) place: ProblemPlace,
-    /// Where the note has it, for problems with bytes that are in no file.
+    /// The offset of the entry in the note, for problems with bytes that are in no file.
     pub(super) entry: FileOffset,
     /// True if there are packets whose waves should be in the area.
     pub(super) is_busy: bool,
-    /// Which file would have it.
+    /// The file that would contain it.
     pub(super) hint: &'static str,
 }
 
-/// A wave that the control stack tells of.
+/// A wave in the control stack.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SavedWave {
     /// Its word.
@@ -36,20 +35,20 @@ pub(super) struct SavedWave {
     pub(super) leader: Option<usize>,
 }
 
-/// What an area has.
+/// The waves found in an area.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
-    /// In the order of the control stack.
+    /// The waves, in the order of the control stack.
     pub(super) waves: Vec<SavedWave>,
-    /// True if the sizes do not fit together, so that any record can be elsewhere.
+    /// True if the sizes are inconsistent, so that the place of every record is uncertain.
     pub(super) is_unsure: bool,
 }
 
-/// Words at the start of a control stack that are no entries.
+/// The words at the start of a control stack that are not entries.
 const PACKETS: u32 = 2;
 const WORD: u64 = 4;
 
-/// The offsets that the header of an area has, as addresses.
+/// The offsets in the header of an area, as addresses.
 struct Bounds {
     stack: u64,
     stack_words: u32,
@@ -59,7 +58,7 @@ struct Bounds {
 }
 
 impl SaveArea {
-    /// Finds the waves. Entries of control stacks are paid for.
+    /// Finds the waves, and charges for the entries of control stacks.
     pub(super) fn walk(
         &self,
         memory: &ProcessMemory<'_>,
@@ -85,7 +84,7 @@ impl SaveArea {
             next: bounds.stack,
             words: bounds.stack_words,
         };
-        // The packets are not looked at, so that it does not matter whether they are there.
+        // The packets are not read, so missing ones do not matter.
         entries.skip(PACKETS);
         let ended = loop {
             if let Err(error) = meter.work(1).and(meter.hold_all::<SavedWave>(1)) {
@@ -109,7 +108,7 @@ impl SaveArea {
         walk
     }
 
-    /// Checks where the walk ended.
+    /// Checks the end of the walk.
     fn finish(
         &self,
         bounds: &Bounds,
@@ -132,7 +131,7 @@ impl SaveArea {
                 walk.is_unsure = true;
             }
             Ok(()) => {}
-            // What comes before bytes that are missing is good; what comes before wrong ones need not be.
+            // Entries before missing bytes are valid, but entries before an invalid one may not be.
             Err(Ended::Gap) => {}
             Err(Ended::Limit(kind)) => {
                 problems.add(self.place, memory.file_offset(self.address), kind);
@@ -145,7 +144,7 @@ impl SaveArea {
         }
     }
 
-    /// Reads the header. `None` if there are no waves, or none that can be found.
+    /// Reads the header. Returns `None` if there are no waves, or none can be found.
     fn bounds(&self, memory: &ProcessMemory<'_>, problems: &mut Problems) -> Option<Bounds> {
         let Some(header) = memory.array::<16>(self.address) else {
             let kind = ProblemKind::NotInFile {
@@ -202,18 +201,18 @@ impl SaveArea {
     }
 }
 
-/// Why a walk ended before the end of the control stack.
+/// The reason why a walk ended before the end of the control stack.
 enum Ended {
     /// The next word is not in the files.
     Gap,
-    /// The next entry cannot be.
+    /// The next entry is invalid.
     Damage(ProblemKind),
-    /// More entries would be too many.
+    /// The limit on entries is reached.
     Limit(ProblemKind),
 }
 
 impl Ended {
-    /// What is wrong with the entry at an address.
+    /// Returns the problem with the entry at an address.
     fn problem(&self, address: u64, hint: &'static str) -> ProblemKind {
         match self {
             Ended::Gap => ProblemKind::NotInFile {
@@ -226,7 +225,7 @@ impl Ended {
     }
 }
 
-/// The words of a control stack that are not read yet.
+/// The remaining words of a control stack.
 struct Entries<'m, 'data> {
     memory: &'m ProcessMemory<'data>,
     next: u64,
@@ -248,23 +247,23 @@ impl Entries<'_, '_> {
     }
 }
 
-/// How far the walk is.
+/// The position of the walk.
 struct Cursor {
     /// The end of the next wave's record.
     at: u64,
     state: Option<State>,
     leader: Option<usize>,
-    /// Waves of no leader, with the addresses of their words.
+    /// The waves without a leader, with the addresses of their words.
     lost: Counted<u64>,
 }
 
-/// Says that a word is an event, whatever else.
+/// The bit that marks a word as an event, regardless of other bits.
 const EVENT: u32 = 30;
-/// Says that a word that is no event is a state.
+/// The bit that marks a word as a state, unless it is an event.
 const STATE: u32 = 31;
 
 impl Cursor {
-    /// Takes the next entry; false if there is none.
+    /// Takes the next entry. Returns false if there is none.
     fn step(
         &mut self,
         entries: &mut Entries<'_, '_>,
@@ -299,7 +298,7 @@ impl Cursor {
             self.lost.count(at);
         }
         let size = layout.record.blocks(&state, is_first).end;
-        // An address before 0 is before every area.
+        // A negative address is before every area.
         self.at = self.at.saturating_sub(size);
         waves.push(SavedWave {
             word,

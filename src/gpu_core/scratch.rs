@@ -1,4 +1,4 @@
-//! Where the scratch of a wave is in the memory of the process.
+//! Locates the scratch of a wave in the memory of the process.
 //!
 //! The scratch of a wave is contiguous, and interleaves its lanes ([`arch::scratch`](crate::arch::scratch)). Source:
 //! AMD's ROCdbgapi (`queue.cpp`, `architecture.cpp`).
@@ -18,7 +18,7 @@ pub struct Scratch {
     pub size: u64,
 }
 
-/// Where a wave is in the machine.
+/// The hardware position of a wave.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seat {
     pub(super) xcc: u32,
@@ -30,17 +30,17 @@ pub(super) struct Seat {
     pub(super) version: u32,
 }
 
-/// Why the scratch of a wave is not known.
+/// The reason why the scratch of a wave is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScratchFault {
-    /// The slots do not divide by the engines, or end beyond all addresses.
+    /// The slots cannot be divided by the engines, or end beyond the address space.
     Slots { waves: u32, engines: u32 },
-    /// `FLAT_SCRATCH` is another address.
+    /// `FLAT_SCRATCH` has another address.
     Base { computed: u64, register: u64 },
 }
 
 impl ScratchFault {
-    /// Returns the problem that `waves` waves have, of which this is the first.
+    /// Returns the problem of `waves` waves, of which this is the first.
     pub(super) fn of_waves(self, waves: u64) -> ProblemKind {
         match self {
             ScratchFault::Slots { waves, engines } => ProblemKind::ScratchWaves { waves, engines },
@@ -53,13 +53,13 @@ impl ScratchFault {
     }
 }
 
-/// The last version of the runtime's interface whose queue structure has the scratch of one XCC.
+/// The last version of the runtime's interface whose queue structure gives the scratch of one XCC.
 const LAST_WITH_XCC_BYTES: u32 = 10;
 
-/// Returns the scratch of a wave. `None` if the queue has none.
+/// Returns the scratch of a wave, or `None` if the queue has none.
 ///
 /// # Errors
-/// What contradicts it; then the wave has no private memory.
+/// If the data are inconsistent. The wave then has no private memory.
 pub(super) fn of_wave(
     layout: &Layout,
     queue: QueueScratch,

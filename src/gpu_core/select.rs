@@ -1,4 +1,4 @@
-//! Choosing a wave by a text.
+//! Selects a wave by a text.
 
 use core::str::FromStr;
 
@@ -9,12 +9,12 @@ use crate::error::{Error, ErrorKind, Result};
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaveSelector {
-    /// The first one that faulted; or else the first one that stopped.
+    /// The first wave that faulted, or else the first one that stopped.
     #[default]
     Stopped,
-    /// The one with this number, from 1.
+    /// The wave with this number, from 1.
     Index(usize),
-    /// The one at a place of a dispatch.
+    /// The wave at a place of a dispatch.
     ProblemPlace {
         /// The driver's number of the queue.
         queue_id: u32,
@@ -27,9 +27,9 @@ pub enum WaveSelector {
     },
 }
 
-/// Reads a number from 1, `QUEUE:PACKET:(x,y,z)/w` or `stopped`.
+/// Parses a number from 1, `QUEUE:PACKET:(x,y,z)/w` or `stopped`.
 ///
-/// Errors: [`ErrorKind::Syntax`] if it is none of them.
+/// Errors: [`ErrorKind::Syntax`] if it is none of these.
 impl FromStr for WaveSelector {
     type Err = Error;
 
@@ -71,14 +71,14 @@ fn place(text: &str) -> Option<WaveSelector> {
         })
 }
 
-/// How many of those that could be meant an error lists.
+/// The maximum number of candidates listed in an error.
 const LISTED: usize = 10;
 
 impl<'data> GpuCore<'data> {
-    /// Returns the wave that is chosen.
+    /// Returns the selected wave.
     ///
     /// # Errors
-    /// [`ErrorKind::Selection`] if there is none; it lists some that there are.
+    /// [`ErrorKind::Selection`] if there is none. The error lists some candidates.
     pub fn select(&self, selector: WaveSelector) -> Result<CoreWave<'_, 'data>> {
         let found = match selector {
             WaveSelector::Stopped => {
@@ -118,7 +118,7 @@ impl<'data> GpuCore<'data> {
 }
 
 impl CoreWave<'_, '_> {
-    /// Number and place, as an error lists them; the place is as it is chosen by.
+    /// Formats number and place for an error. The place has the syntax of a selector.
     fn title(&self) -> String {
         let index = self.index().saturating_add(1);
         let queue_id = self.queue().map_or(0, |queue| queue.entry.queue_id);

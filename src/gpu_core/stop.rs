@@ -1,34 +1,34 @@
-//! Which bits of a saved wave say why it stopped.
+//! Defines the bits of a saved wave that give its stop reasons.
 //!
-//! They differ between generations; the tables are in [`rules`]. The reasons themselves are `wave`'s. Source: AMD's ROCdbgapi
+//! They differ between generations; the tables are in [`rules`]. The reasons themselves are defined in `wave`. Source: AMD's ROCdbgapi
 //! (`architecture.cpp`, stop reasons of each generation).
 
 use super::hardware_register::HardwareRegister;
 pub use crate::wave::{StopReason, StopReasons};
 
-/// When a reason applies.
+/// A condition for a reason.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StopRule {
     pub(super) reason: StopReason,
     pub(super) condition: Condition,
 }
 
-/// What is looked at.
+/// The state that is tested.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Condition {
-    /// A bit of a register is set, and the bit of another one that enables it, if there is such.
+    /// A bit of a register is set, and also the bit of another register that enables it, if any.
     Bit {
         flag: (HardwareRegister, u32),
         enabled: Option<(HardwareRegister, u32)>,
-        /// A bit of the flag's register that has to be 0.
+        /// A bit of the flag's register that must be 0.
         unless: Option<u32>,
     },
-    /// The number of the trap is one of these.
+    /// The trap number is in this range.
     TrapId { first: u32, last: u32 },
 }
 
 impl StopRule {
-    /// Returns true if the reason applies, by the values of registers and the number of the trap.
+    /// Returns true if the reason applies, given the values of registers and the trap number.
     pub(super) fn applies(
         &self,
         register: impl Fn(HardwareRegister) -> Option<u32>,
@@ -62,8 +62,7 @@ pub(super) mod rules {
     use super::{Condition, StopRule};
     use crate::gpu_core::hardware_register::HardwareRegister;
 
-    /// One row a rule: reason, register and bit; then the register and bit that enable it, or the bit of the
-    /// same register that has to be 0.
+    /// One row for each rule: reason, register and bit; then the register and bit that enable it, or the bit of the same register that must be 0.
     macro_rules! stop_rules {
         ($($reason:ident $register:ident $bit:literal $(if $enable:ident $enable_bit:literal)? $(unless $unless:literal)?;)*) => {
             &[$(StopRule {
@@ -100,7 +99,7 @@ pub(super) mod rules {
         IntDivideBy0       Trapsts 6  if Mode 18;
     };
 
-    /// gfx942 and gfx950, besides [`TRAPSTS`].
+    /// gfx942 and gfx950, in addition to [`TRAPSTS`].
     #[rustfmt::skip]
     pub(in crate::gpu_core) const TRAPSTS_GFX94X: &[StopRule] = stop_rules! {
         Trap       Trapsts 23;
@@ -108,7 +107,7 @@ pub(super) mod rules {
         SingleStep Trapsts 25;
     };
 
-    /// gfx11, besides [`TRAPSTS`].
+    /// gfx11, in addition to [`TRAPSTS`].
     #[rustfmt::skip]
     pub(in crate::gpu_core) const TRAPSTS_GFX11: &[StopRule] = stop_rules! {
         Trap       Trapsts 17;
@@ -145,7 +144,7 @@ pub(super) mod rules {
         }
     }
 
-    /// The operand of `s_trap`, 15 for 15 and more.
+    /// The operand of `s_trap`, limited to 15.
     pub(in crate::gpu_core) const TRAP_IDS: &[StopRule] = &[
         trap(Breakpoint, 1, 1),
         trap(AssertTrap, 2, 2),

@@ -1,4 +1,4 @@
-//! What is found when a core is opened: queues, waves and dispatches, joined from the other parts.
+//! Finds queues, waves and dispatches when a core is opened, from the other parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use super::trap::{SavedWords, TrapContext, TrapState};
 use super::wave::{WaveRecord, WaveState};
 use crate::meter::Meter;
 
-/// Which file has what one half lacks.
+/// The file that has the data missing in one half.
 #[derive(Clone, Copy)]
 struct Hints {
-    /// The text for memory that the host's half has.
+    /// The text for memory in the host's half.
     host: &'static str,
-    /// The text for memory that the GPU's half has.
+    /// The text for memory in the GPU's half.
     gpu: &'static str,
 }
 
@@ -39,25 +39,25 @@ impl Hints {
     }
 }
 
-/// Everything that is passed along while waves are looked for.
+/// The state of the search for waves.
 struct Survey<'s, 'data> {
     memory: &'s ProcessMemory<'data>,
     note: &'s CoreNote,
     hints: Hints,
-    /// The version of the runtime's interface; the last one if it is not known.
+    /// The version of the runtime's interface, or the last one if it is unknown.
     version: u32,
-    /// True if all that is read by versions and states is certain.
+    /// True if the versions and states used for decoding are known.
     is_sure: bool,
     meter: &'s Meter,
-    /// That of the packets: with long queues they must not cost the waves.
+    /// The meter for packets, separate so that long queues do not prevent finding waves.
     packets: Meter,
     waves: Vec<WaveRecord>,
-    /// The save areas that were read, by address, and the numbers of their queues.
+    /// The save areas read so far, by address, and the numbers of their queues.
     areas: BTreeMap<u64, u32>,
     problems: Problems,
 }
 
-/// Finds what there is.
+/// Runs the search.
 pub(super) fn survey<'data>(
     files: &[CoreFile<'data>],
     memory: ProcessMemory<'data>,
@@ -118,7 +118,7 @@ pub(super) fn survey<'data>(
     }
 }
 
-/// What is wrong with waves of one save area, which is said once for all of them.
+/// Problems of waves in one save area, each reported once for all waves.
 #[derive(Default)]
 struct Faults {
     missing: Counted<u64>,
@@ -152,7 +152,7 @@ impl Survey<'_, '_> {
             self.problems.add(entry.place(), Some(entry.offset), kind);
             return;
         };
-        // What is wrong with the agent is said there.
+        // The agent has reported this problem already.
         let Some(layout) = agent.layout().filter(|_| agent.is_debuggable) else {
             return;
         };
@@ -208,7 +208,7 @@ impl Survey<'_, '_> {
                 None => faults.missing.count(saved.record),
             }
         }
-        // The sizes are said to be wrong already, and what comes of that is no news.
+        // The inconsistent sizes have been reported. Problems that follow from them are dropped.
         if walk.is_unsure {
             faults = Faults {
                 missing: faults.missing,
@@ -218,7 +218,7 @@ impl Survey<'_, '_> {
         self.report(part, faults, place);
     }
 
-    /// Returns the words of a record that tell about its wave.
+    /// Returns the words of a record that identify its wave.
     fn words(&self, layout: &Layout, saved: &SavedWave) -> Option<SavedWords> {
         let blocks = layout.record.blocks(&saved.state, false);
         let read = |offset| {
@@ -288,7 +288,7 @@ impl Survey<'_, '_> {
     ) -> Option<u64> {
         let index = trap.identity?.packet;
         let found = part.queue.packet_id(index);
-        // What is wrong with the ring as a whole is said of the queue.
+        // Problems of the whole ring have been reported for the queue.
         if found.is_none() && part.queue.knows_packets() {
             faults.packet.count((record, index));
         }
@@ -379,7 +379,7 @@ impl Survey<'_, '_> {
         }
     }
 
-    /// Adds the dispatches of a queue: those that are not finished, and those that its waves were launched by.
+    /// Adds the dispatches of a queue: the unfinished ones, and those that launched its waves.
     fn add_dispatches(
         &mut self,
         index: usize,

@@ -1,14 +1,14 @@
-//! Who a wave is and whether it stopped, as the trap temporaries tell.
+//! Decodes the trap temporaries: the identity of a wave, and whether it stopped.
 //!
-//! The hardware writes dispatch and coordinates there at launch, and the trap handler what it did. Sources: the ROCm
-//! runtime's `trap_handler*.s`; AMD's ROCdbgapi (`architecture.cpp`).
+//! At launch, the hardware writes dispatch and coordinates there. Later the trap handler records its actions. Sources: the ROCm runtime's
+//! `trap_handler*.s`; AMD's ROCdbgapi (`architecture.cpp`).
 
 use super::hardware_register::HardwareRegister;
 use super::layout::{Layout, Parked, TrapBits, Words, of_family};
 use super::stop::StopReasons;
 use crate::arch::Processor;
 
-/// The words of a record that tell about a wave.
+/// The words of a record that identify a wave.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SavedWords {
     /// The first 16 words of the hardware registers.
@@ -16,9 +16,9 @@ pub(super) struct SavedWords {
     pub(super) ttmps: [u32; 16],
 }
 
-/// Returns the workgroup of a wave and its number in it, as trap temporaries have them that the hardware has set up at launch.
+/// Returns the workgroup of a wave and its number in it, from trap temporaries that the hardware has set up at launch.
 ///
-/// * `ttmps`: those that are known.
+/// * `ttmps`: the known trap temporaries.
 #[must_use]
 pub fn place_in_dispatch(
     processor: &Processor,
@@ -40,7 +40,7 @@ pub fn place_in_dispatch(
     Some((identity.workgroup, identity.wave_in_group))
 }
 
-/// In which process the wave ran.
+/// The process in which the wave ran.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TrapContext {
     /// True if trap temporaries are set up at launch.
@@ -49,7 +49,7 @@ pub(super) struct TrapContext {
     pub(super) version: u32,
 }
 
-/// What the trap temporaries tell.
+/// The decoded trap temporaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TrapState {
     pub(super) is_stopped: bool,
@@ -80,7 +80,7 @@ impl SavedWords {
         }
     }
 
-    /// What they tell.
+    /// Decodes them.
     pub(super) fn read(&self, layout: &Layout, context: TrapContext) -> TrapState {
         let trap = layout.trap;
         let is_set_up = context.is_set_up || trap.always_set_up;

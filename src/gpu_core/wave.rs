@@ -1,8 +1,7 @@
-//! A wave of a core, which answers what a debugger answers: a [`Wave`].
+//! Implements [`Wave`] for a wave of a core.
 //!
-//! Registers and memory are read from the files when they are asked for. DWARF names the program counter, `EXEC`,
-//! `VCC`, `STATUS`, scalar, vector and accumulation registers (USAGE "Register Identifier"); the others are read by
-//! [`CoreWave::hardware_register`] and [`CoreWave::trap_temporary`].
+//! Registers and memory are read from the files on demand. DWARF numbers cover the program counter, `EXEC`, `VCC`, `STATUS`, scalar, vector and
+//! accumulation registers (USAGE "Register Identifier"). [`CoreWave::hardware_register`] and [`CoreWave::trap_temporary`] read the others.
 
 use core::ops::Range;
 
@@ -21,7 +20,7 @@ use crate::arch::{
 };
 use crate::wave::{self, AccessError, Memory, Wave};
 
-/// What is kept of a wave.
+/// The stored data of a wave.
 #[derive(Debug)]
 pub(super) struct WaveRecord {
     pub(super) queue: usize,
@@ -46,16 +45,16 @@ pub(super) struct WaveRecord {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaveState {
-    /// It ran when the file was written, and was only switched out.
+    /// It was running when the file was written, and only switched out.
     Running,
     /// It had stopped.
     Stopped,
-    /// Its record may be elsewhere, or may be another's: nothing that is said of it is certain.
+    /// Its record may be at another place, or belong to another wave. Nothing about it is certain.
     Unsure,
 }
 
 impl WaveState {
-    /// The name: `running`, `stopped` or `unsure`.
+    /// Returns the name: `running`, `stopped` or `unsure`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -84,25 +83,25 @@ impl core::fmt::Debug for CoreWave<'_, '_> {
 }
 
 impl<'c> CoreWave<'c, '_> {
-    /// Its number among all waves, from 0, in the order of queues, XCCs and control stacks.
+    /// Returns its number among all waves, from 0, in the order of queues, XCCs and control stacks.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// Its queue.
+    /// Returns its queue.
     #[must_use]
     pub fn queue(&self) -> Option<&'c Queue> {
         self.core.queues().get(self.record.queue)
     }
 
-    /// Its agent.
+    /// Returns its agent.
     #[must_use]
     pub fn agent(&self) -> Option<&'c Agent> {
         self.core.agents().get(self.record.agent)
     }
 
-    /// Returns the XCC it ran on, from 0.
+    /// Returns the number of its XCC, from 0.
     #[must_use]
     pub fn xcc(&self) -> u32 {
         self.record.xcc
@@ -126,13 +125,13 @@ impl<'c> CoreWave<'c, '_> {
         self.record.state
     }
 
-    /// Why it stopped; none if a debugger stopped it, or it did not stop.
+    /// Returns the reasons why it stopped. There are none if a debugger stopped it, or it did not stop.
     #[must_use]
     pub fn stops(&self) -> StopReasons {
         self.record.stops
     }
 
-    /// Returns the id of the packet that it was launched by.
+    /// Returns the id of the packet that launched it.
     #[must_use]
     pub fn packet_id(&self) -> Option<u64> {
         self.record.packet_id
@@ -152,19 +151,19 @@ impl<'c> CoreWave<'c, '_> {
             .dispatch_index(self.record.queue, self.record.packet_id?)
     }
 
-    /// Its workgroup, counted in workgroups, in each dimension.
+    /// Returns the position of its workgroup, counted in workgroups, in each dimension.
     #[must_use]
     pub fn workgroup(&self) -> Option<[u32; 3]> {
         self.record.place.map(|(workgroup, _)| workgroup)
     }
 
-    /// Its number in its workgroup, from 0.
+    /// Returns its number in its workgroup, from 0.
     #[must_use]
     pub fn wave_in_group(&self) -> Option<u32> {
         self.record.place.map(|(_, wave)| wave)
     }
 
-    /// Returns the place of its scratch in the memory of the process. `None` if it has none, or if the place is unknown.
+    /// Returns the place of its scratch in the memory of the process, or `None` if it has none or the place is unknown.
     #[must_use]
     pub fn scratch(&self) -> Option<Scratch> {
         self.record.scratch
@@ -176,7 +175,7 @@ impl<'c> CoreWave<'c, '_> {
         self.record.saved.state.lds
     }
 
-    /// Returns true if a debugger halted it at launch, and debuggers do not show it: it has not run any instruction.
+    /// Returns true if a debugger halted it at launch. It has not run any instruction, and debuggers do not show it.
     #[must_use]
     pub fn is_halted_at_launch(&self) -> bool {
         let entry = || {
@@ -192,8 +191,8 @@ impl<'c> CoreWave<'c, '_> {
             })
     }
 
-    /// Returns a hardware register as it was saved. `None` if this generation has none of the name, or it is not in
-    /// the file. One of 32 bits is extended by zeros.
+    /// Returns the saved value of a hardware register, zero-extended from 32 bits. Returns `None` if the generation has no such register, or it is
+    /// not in the file.
     #[must_use]
     pub fn hardware_register(&self, register: HardwareRegister) -> Option<u64> {
         let layout = self.record.layout;
@@ -224,8 +223,7 @@ impl<'c> CoreWave<'c, '_> {
         self.record.words.ttmps.get(number).copied()
     }
 
-    /// `STATUS` as a debugger shows it: `HALT` as it was before the trap handler, and not what the handler and
-    /// the switch-out have set.
+    /// Returns `STATUS` as debuggers show it: with `HALT` from before the trap handler, and without the bits set by the handler and the context save.
     fn status(&self) -> Option<u32> {
         let status = self.hardware_register(HardwareRegister::Status)?;
         let layout = self.record.layout.status;
@@ -240,7 +238,7 @@ impl<'c> CoreWave<'c, '_> {
     }
 
     fn blocks(&self) -> Blocks {
-        // Where the parts start does not depend on whether there is LDS after them.
+        // The starts of the parts do not depend on LDS, which comes after them.
         let layout = self.record.layout;
         layout.record.blocks(&self.record.saved.state, false)
     }
@@ -251,7 +249,7 @@ impl<'c> CoreWave<'c, '_> {
             .then(|| start.checked_add(u64::from(number).checked_mul(4)?))?
     }
 
-    /// Returns the address of a vector register and how many bytes of it are saved.
+    /// Returns the address of a vector register and the number of its bytes saved.
     fn vector(&self, class: RegisterClass, number: u32) -> Option<(u64, u64)> {
         let state = &self.record.saved.state;
         let lost = self.record.layout.no_vgprs.is_some_and(|(register, bits)| {
@@ -275,7 +273,7 @@ impl<'c> CoreWave<'c, '_> {
         Some((self.record.saved.record.checked_add(at)?, size))
     }
 
-    /// Returns the bytes of a register that are not in the file as such.
+    /// Returns the bytes of a register that is not stored directly in the file.
     fn value(&self, register: Register) -> Option<[u8; 8]> {
         let value = match register.class()? {
             RegisterClass::Pc => self.record.pc,
@@ -287,7 +285,7 @@ impl<'c> CoreWave<'c, '_> {
         Some(value.to_le_bytes())
     }
 
-    /// Where a register is in the memory of the process, and how many bytes of it are there.
+    /// Returns the address of a register in the memory of the process, and the number of its bytes there.
     fn address(&self, register: Register) -> Option<(u64, u64)> {
         let number = u32::from(register.index()?);
         let class = register.class()?;
@@ -305,7 +303,7 @@ impl<'c> CoreWave<'c, '_> {
         }
     }
 
-    /// Where `len` bytes of local or scratch memory are in that of the process.
+    /// Translates an address of `len` bytes of local or scratch memory to the memory of the process.
     fn translated(&self, memory: Memory, address: u64, len: u64) -> Option<u64> {
         let (start, size) = match memory {
             Memory::Global => return Some(address),
@@ -317,9 +315,9 @@ impl<'c> CoreWave<'c, '_> {
     }
 }
 
-/// The offset of the entry's offset in a kernel descriptor, in bytes. Source: USAGE "Kernel Descriptor".
+/// The offset of the entry field in a kernel descriptor, in bytes. Source: USAGE "Kernel Descriptor".
 const ENTRY: u64 = 16;
-/// How far after the entry kernels with preloaded arguments start.
+/// The distance in bytes from the entry to the start for kernels with preloaded arguments.
 const PRELOADED_ENTRY: u64 = 256;
 
 impl Wave for CoreWave<'_, '_> {
@@ -400,7 +398,7 @@ impl Wave for CoreWave<'_, '_> {
     }
 }
 
-/// Fails unless `bits` are whole bytes of the register, as many as are wanted.
+/// Fails unless `bits` are whole bytes of the register, as many as requested.
 fn check(register: Register, bits: &Range<u32>, wanted: usize) -> Result<(), AccessError> {
     let is_whole = bits.start.is_multiple_of(8) && bits.end.is_multiple_of(8);
     let size = bits.end.checked_sub(bits.start).map(|size| size / 8);

@@ -6,11 +6,11 @@ use super::stop::Stop;
 use crate::arch::{CodeAddress, ProcessAddress};
 use crate::isa::{Effect, Instruction};
 
-/// The most frames that are searched for a loop.
+/// The maximum number of frames searched for a loop.
 const MOST_FRAMES: usize = 16;
 
 impl Stop<'_, '_> {
-    /// Returns the barrier that the wave waits at: it stands after an `s_barrier`, or at or after an `s_barrier_wait`.
+    /// Returns the barrier at which the wave waits: it stopped after an `s_barrier`, or at or after an `s_barrier_wait`.
     #[must_use]
     pub fn barrier(&self) -> Option<ProcessAddress> {
         let frame = self.call_frame(0)?;
@@ -31,8 +31,8 @@ impl Stop<'_, '_> {
         Some(load_address.to_process(CodeAddress(found)))
     }
 
-    /// Returns the addresses of the innermost loop that the wave is in, from the first instruction to the end of the last: one of the function where
-    /// it is, or of one that called it.
+    /// Returns the addresses of the innermost loop around the wave, from the first instruction to the end of the last. The loop may be in the wave's
+    /// function or in a caller.
     #[must_use]
     pub fn innermost_loop(&self) -> Option<Range<ProcessAddress>> {
         let flow = self.program().lane_flow(self.wave().wave_size());
@@ -40,7 +40,7 @@ impl Stop<'_, '_> {
         let frames = self.call_frames().take(MOST_FRAMES);
         let addresses = frames.map(|frame| frame.call_frame().lookup_address());
         let mut loops = addresses.filter_map(|address| {
-            // Where a call returns to is looked up within the call, which is no start of an instruction.
+            // A return address is looked up inside the call, which is not the start of an instruction.
             let starts = [address, address & !3];
             let mut found = starts
                 .into_iter()

@@ -1,4 +1,4 @@
-//! Creates the contexts of expressions in one place, so that all questions get the same answers.
+//! Creates the contexts of expressions in one place, so that all queries get the same answers.
 
 use super::epilogue::in_epilogue;
 use super::legacy::{Asked, LegacyReader, UnitReader, subprogram};
@@ -14,8 +14,7 @@ use crate::eval::{
 };
 use crate::location::Arena;
 
-/// The context of a frame's expressions: the wave, the registers of the frame, its function, and the debugging
-/// information by the unit's convention.
+/// The context for a frame's expressions: the wave, the registers of the frame, its function, and the debugging information in the unit's convention.
 pub struct FrameContext<'s, 'p, 'a> {
     frame: StopFrame<'s, 'p, 'a>,
     registers: Seen<'s, 'p>,
@@ -26,7 +25,7 @@ pub struct FrameContext<'s, 'p, 'a> {
 }
 
 impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
-    /// Returns the context of the expressions of the frame's function.
+    /// Returns the context for the expressions of the frame's function.
     ///
     /// # Errors
     /// If the debugging information of the function is malformed.
@@ -61,7 +60,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`evaluate`]; and if the debugging information of the function is malformed.
+    /// Fails like [`evaluate`], or if the debugging information of the function is malformed.
     pub fn evaluate(
         &self,
         expression: &ExpressionBytes<'p>,
@@ -76,7 +75,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         evaluate(expression, kind, &context)
     }
 
-    /// Returns the context of a unit's expressions. `function` is the frame's.
+    /// Returns the context for a unit's expressions. `function` is the frame's function.
     pub(crate) fn context_of(
         &self,
         function: &Function<'a>,
@@ -88,8 +87,8 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         Ok(FrameContext::new(*self, Some(function), Some(unit), reader))
     }
 
-    /// Returns the function with another frame base, if this frame is the innermost and its epilogue has restored the frame pointer. None
-    /// where the frame base is to be read strictly.
+    /// Returns the function with another frame base, if this frame is the innermost and its epilogue has restored the frame pointer. Returns `None`
+    /// if the original frame base is valid.
     fn in_epilogue(&self, function: &Function<'a>) -> Option<Function<'a>> {
         let stop = self.stop();
         if self.call_frame().level() != 0 || stop.options().reading != Reading::Tolerant {
@@ -99,7 +98,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         in_epilogue(stop.program(), function, address, self.wave_size())
     }
 
-    /// Returns the context for strict reading, whatever the unit's convention: for attributes that only the extensions have.
+    /// Returns the context for strict reading, regardless of the unit's convention, for attributes that only the extensions have.
     pub(super) fn strict_context_of(&self, function: &Function<'a>) -> FrameContext<'s, 'p, 'a> {
         let unit = Some(function.die.unit);
         FrameContext::new(*self, Some(function), unit, UnitReader::Strict)
@@ -141,23 +140,23 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
         }
     }
 
-    /// Returns the unit of the frame's function. `None` where there is no function.
+    /// Returns the unit of the frame's function, or `None` if there is no function.
     #[must_use]
     pub fn unit(&self) -> Option<UnitId> {
         self.unit
     }
 
-    /// Returns the stop that the frame is of.
+    /// Returns the stop of the frame.
     pub(super) fn stop(&self) -> &'s Stop<'p, 'a> {
         self.frame.stop()
     }
 
-    /// Returns the reader of locations that follow the producer's conventions. `None` if locations are read strictly.
+    /// Returns the reader of locations that follow the producer's conventions, or `None` if locations are read strictly.
     pub(super) fn legacy(&self) -> Option<&LegacyReader<'p, 'a>> {
         self.reader.legacy()
     }
 
-    /// Returns the same with how locations are read.
+    /// Adds the convention for reading locations.
     pub(super) fn of_variables(&self) -> VariableContext<'_, 'p, 'a> {
         VariableContext {
             context: self.context(),
@@ -166,7 +165,7 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
     }
 }
 
-/// Creates the part of a context that does not depend on a frame: the debugging information by the unit's convention, and the meter.
+/// Creates the part of a context that does not depend on a frame: the debugging information in the unit's convention, and the meter.
 fn of_unit<'c, 'p, 'a>(
     asked: Asked<'p, 'a>,
     info: &'c &'p DebugInfo<'a>,
@@ -186,8 +185,7 @@ fn of_unit<'c, 'p, 'a>(
     }
 }
 
-/// The context of expressions about a program without a wave that runs it: the debugging information by a unit's
-/// convention.
+/// The context for expressions of a program without a wave: the debugging information in a unit's convention.
 pub struct ProgramContext<'p, 'a> {
     asked: Asked<'p, 'a>,
     info: &'p DebugInfo<'a>,
@@ -195,8 +193,8 @@ pub struct ProgramContext<'p, 'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Returns the context of a unit's expressions without a stopped wave. It is like that of a frame
-    /// ([`StopFrame::context`]), but what needs registers, memory or a frame fails.
+    /// Returns the context for a unit's expressions without a stopped wave. It resembles a frame's context ([`StopFrame::context`]), but expressions
+    /// that need registers, memory or a frame fail.
     ///
     /// ```
     /// use hetdwarf::eval::{ExpressionBytes, Outcome, Reading, ResultKind, evaluate};
@@ -262,19 +260,19 @@ impl core::fmt::Debug for ProgramContext<'_, '_> {
     }
 }
 
-/// The context of the locations of a unit's variables.
+/// The context for the locations of a unit's variables.
 #[derive(Clone, Copy)]
 pub(super) struct VariableContext<'c, 'p, 'a> {
     pub(super) context: Context<'c, 'p>,
-    /// The reader of locations that follow the producer's conventions. `None` if locations are read strictly.
+    /// The reader of locations that follow the producer's conventions, or `None` if locations are read strictly.
     pub(super) legacy: Option<&'c LegacyReader<'p, 'a>>,
 }
 
 impl<'p> VariableContext<'_, 'p, '_> {
-    /// Returns the location to evaluate for an attribute: what a unit without the extensions means by it, or the attribute itself.
+    /// Returns the location to evaluate for an attribute: its translation in a unit without the extensions, or the attribute itself.
     ///
     /// # Errors
-    /// If it can mean several.
+    /// If it is ambiguous.
     pub(super) fn rewrite_legacy(
         &self,
         attribute: LocationAttribute<'p>,

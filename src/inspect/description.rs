@@ -1,6 +1,6 @@
-//! A frame's name and its place in the source.
+//! Describes a frame: its name and its place in the source.
 //!
-//! The places are those of `debug_info`; code without debugging information has the name of its ELF symbol.
+//! The places come from `debug_info`. Code without debugging information gets the name of its ELF symbol.
 
 use super::Program;
 use super::frame_list::Part;
@@ -16,14 +16,14 @@ use crate::meter::Meter;
 pub enum FrameKind {
     /// A frame of the machine, with registers and a canonical frame address.
     Call,
-    /// A call that the compiler replaced by the body of the function. It is within a call frame, whose program location it has.
+    /// A call that the compiler replaced by the body of the function. It is within a call frame, and has that frame's program location.
     Inlined,
-    /// A frame of the machine of which only the ELF symbol is known.
+    /// A frame of the machine with only an ELF symbol.
     Symbol,
 }
 
 impl FrameKind {
-    /// The name in JSON documents: `call`, `inlined` or `symbol`.
+    /// Returns the name in JSON documents: `call`, `inlined` or `symbol`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -40,26 +40,27 @@ impl FrameKind {
 pub struct FrameDescription {
     /// The kind of the frame.
     pub kind: FrameKind,
-    /// The function's name in the source, or that of its symbol.
+    /// The function's name in the source, or the name of its symbol.
     pub function: Option<String>,
-    /// The function's name for the linker, where its entry has one.
+    /// The function's linkage name, if its entry has one.
     pub linkage_name: Option<String>,
-    /// The file: of the innermost frame of a call frame that of the program location, of the others that of the inlined call.
+    /// The file. For the innermost frame of a call frame, this is the file of the program location. For the others, it is the file of the inlined
+    /// call.
     pub file: Option<SourceFile>,
     /// The unit whose line table has the file.
     pub unit: Option<UnitId>,
     /// The line there, from 1.
     pub line: Option<u64>,
-    /// The column there, from 1; None for the line as a whole.
+    /// The column there, from 1, or `None` for the line as a whole.
     pub column: Option<u64>,
-    /// Set if the program location has line 0, and the line is that of the nearest row before it.
+    /// True if the program location has line 0, so that the line comes from the nearest row before it.
     pub is_approximate: bool,
     /// The distance of the program location from the start of the symbol, in bytes.
     pub symbol_offset: Option<u64>,
 }
 
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
-    /// Returns what the frame is called, and where it is in the source.
+    /// Returns the name of the frame, and its place in the source.
     ///
     /// # Errors
     /// If the debugging information is malformed.
@@ -80,8 +81,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Ok(self.describe_symbol(None))
     }
 
-    /// Returns the description of the innermost of the frames that the call frame consists of, where a lane is that is at `pc`, an address of
-    /// the process.
+    /// Returns the description of the innermost part of the call frame, for a lane at `pc`, an address of the process.
     ///
     /// # Errors
     /// If the debugging information is malformed.
@@ -95,7 +95,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         frame.innermost().description()
     }
 
-    /// Returns the descriptions of all frames that the call frame consists of, the innermost first and the function last.
+    /// Returns the descriptions of all parts of the call frame, innermost first and the function last.
     #[cfg(feature = "serde")]
     pub(crate) fn descriptions(&self) -> Result<Vec<FrameDescription>> {
         let meter = self.stop.meter();
@@ -112,7 +112,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Ok(found)
     }
 
-    /// Returns where the program location is in the source.
+    /// Returns the source position of the program location.
     pub(super) fn source_frames(&self, meter: &Meter) -> Result<SourceFrames<'p, 'a>> {
         (self.stop.program()).source_frames_near(self.lookup_address(), meter)
     }
@@ -135,7 +135,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Returns the frames at an address of the code object; one with line 0 has the line of the nearest row before it.
+    /// Returns the frames at an address of the code object. A frame with line 0 gets the line of the nearest row before it.
     fn source_frames_near(&self, address: u64, meter: &Meter) -> Result<SourceFrames<'_, 'a>> {
         let symbol = || {
             let (_, offset) = self.symbol_at(address)?;
@@ -144,8 +144,8 @@ impl<'a> Program<'a> {
         self.info().source_frames_near(address, symbol, meter)
     }
 
-    /// Returns the descriptions of all frames at an address of the code object, the innermost first; none for an address without a line, a
-    /// function and a symbol.
+    /// Returns the descriptions of all frames at an address of the code object, innermost first, or none for an address without a line, a function
+    /// and a symbol.
     pub(super) fn describe_address(
         &self,
         address: u64,
@@ -184,12 +184,12 @@ impl<'a> Program<'a> {
     }
 }
 
-/// An address of a program that frames are described at.
+/// An address of a program at which frames are described.
 struct Location<'p, 'a> {
     program: &'p Program<'a>,
-    /// The address that is looked up: of a caller the one before the return address.
+    /// The look-up address: for a caller, the address before the return address.
     lookup_address: u64,
-    /// The address that offsets are counted to.
+    /// The address for the distance from the symbol.
     address: u64,
 }
 
@@ -229,7 +229,7 @@ impl Location<'_, '_> {
 }
 
 impl FrameDescription {
-    /// A frame without a name.
+    /// Returns a frame without a name.
     fn at(source: Option<&SourceFrame<'_, '_>>) -> FrameDescription {
         FrameDescription {
             kind: FrameKind::Call,

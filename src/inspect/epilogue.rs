@@ -1,8 +1,8 @@
 //! Finds epilogues: code that has restored the caller's frame pointer.
 //!
-//! `DW_AT_frame_base` is one expression for the whole function, and LLVM's names the frame pointer (`s33`), which the last instructions before
-//! a return have restored already: from there on the caller's frame would be read. The stack pointer is restored too by then, so that it has
-//! what the frame pointer was made of.
+//! `DW_AT_frame_base` is one expression for the whole function. LLVM's uses the frame pointer (`s33`), which the last instructions before a return
+//! have already restored, so that it is the caller's. The stack pointer has been restored by then too, so it has the value from which the frame
+//! pointer was set.
 //!
 //! Sources: DWARF 5 §3.3.5; USAGE "Non-Kernel Functions" (`s32`, `s33` and the return address in `s[30:31]`).
 
@@ -19,9 +19,9 @@ use crate::eval::{ExpressionBytes, LocationAttribute, Unit, single_register};
 use crate::expr::Encoding;
 use crate::isa::{Decoder, Effect, Instruction, MachineRegister, Operand, ScalarOp, Span};
 
-/// The most instructions that are examined from a stop to the return. LLVM restores the frame pointer shortly before it.
+/// The maximum number of instructions examined from a stop to the return. LLVM restores the frame pointer shortly before it.
 const MOST_LEFT: usize = 8;
-/// The most instructions that are examined from the start of a function to the one that sets its frame pointer.
+/// The maximum number of instructions examined from the start of a function to the one that sets its frame pointer.
 const MOST: usize = 64;
 /// The size of the longest instruction in bytes.
 const LONGEST: u64 = 20;
@@ -31,8 +31,8 @@ const CONVENTION: Convention = Convention::Llvm;
 const STACK_POINTER: ExpressionBytes<'static> =
     ExpressionBytes::alone(&[0x90, 0x40], Unit::unknown(Encoding::AMDGPU));
 
-/// Returns the function with the frame base that holds at an address, if the epilogue has restored the frame pointer there: the stack
-/// pointer, or none if it is not proven to have the same value. None where the frame base of the function holds.
+/// Returns the function with the frame base that is valid at an address, if the epilogue has restored the frame pointer there. It is the stack
+/// pointer, or none if that is not proven to have the same value. Returns `None` if the original frame base is valid.
 pub(super) fn in_epilogue<'a>(
     program: &Program<'a>,
     function: &Function<'a>,
@@ -53,7 +53,7 @@ pub(super) fn in_epilogue<'a>(
     let decoder = Decoder::new(program.processor(), Some(wave_size))?;
     let code = |range: Range<u64>| instructions(program, &decoder, range);
     let range = function.ranges.iter().find(|one| one.contains(&address))?;
-    // What is not restored yet will be before the return.
+    // If the register is written before the return, it has not been restored yet.
     let mut rest = code(address..range.end)?.take(MOST_LEFT);
     let mut is_moved = false;
     loop {
@@ -69,7 +69,7 @@ pub(super) fn in_epilogue<'a>(
             return None;
         }
     }
-    // What a function does not set is not restored.
+    // A register that the function does not set is not restored.
     let mut first = code(function.ranges.first()?.start..address)?;
     let mut is_sure = !is_moved;
     let set = loop {
@@ -91,7 +91,7 @@ pub(super) fn in_epilogue<'a>(
     })
 }
 
-/// Decodes the first instructions of a range; None if they are not in the file.
+/// Decodes the first instructions of a range. Returns `None` if they are not in the file.
 fn instructions<'d>(
     program: &'d Program<'_>,
     decoder: &'d Decoder,
@@ -123,7 +123,7 @@ fn is_return(one: &Instruction) -> bool {
     first == MachineRegister::Sgpr(CONVENTION.return_address())
 }
 
-/// Returns true if the next instruction need not be the one that follows.
+/// Returns true if the next instruction may not be the following one.
 fn may_leave(one: &Instruction) -> bool {
     matches!(
         one.effect,

@@ -11,7 +11,7 @@ use crate::isa::Decoder;
 /// The known memory of a process.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryMap {
-    /// In the order of their addresses, without overlap.
+    /// The ranges in ascending order, without overlap.
     ranges: Vec<Range<u64>>,
     is_complete: bool,
     /// The memory that the kernel is known to access.
@@ -19,9 +19,9 @@ pub struct MemoryMap {
 }
 
 impl MemoryMap {
-    /// Creates the memory at these addresses.
+    /// Creates the memory with these addresses.
     ///
-    /// * `is_complete`: true if there is no other memory that the GPU could have reached.
+    /// * `is_complete`: true if the GPU could have accessed no other memory.
     #[must_use]
     pub fn new(ranges: impl IntoIterator<Item = Range<u64>>, is_complete: bool) -> MemoryMap {
         let mut sorted: Vec<Range<u64>> = ranges.into_iter().collect();
@@ -40,7 +40,7 @@ impl MemoryMap {
         }
     }
 
-    /// Returns the same with memory that the kernel is known to access: what arguments point to, and scratch. An access there is not suspected.
+    /// Adds memory that the kernel is known to access: targets of arguments, and scratch. Accesses there are not suspected.
     #[must_use]
     pub fn expecting(self, expected: impl IntoIterator<Item = Range<u64>>) -> MemoryMap {
         MemoryMap {
@@ -49,19 +49,19 @@ impl MemoryMap {
         }
     }
 
-    /// Returns true if there is no other memory that the GPU could have reached.
+    /// Returns true if the GPU could have accessed no other memory.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Returns the ranges of memory that follow each other, in the order of their addresses.
+    /// Returns the ranges of contiguous memory, in ascending order.
     #[must_use]
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.ranges
     }
 
-    /// Returns the range that an address is in.
+    /// Returns the range that contains an address.
     #[must_use]
     pub fn range_of(&self, address: u64) -> Option<Range<u64>> {
         let after = self.ranges.partition_point(|range| range.start <= address);
@@ -69,7 +69,8 @@ impl MemoryMap {
         range.contains(&address).then(|| range.clone())
     }
 
-    /// Returns the range that is nearest to an address, and how far after its last byte, or (negative) before its first one, the address is; 0 inside.
+    /// Returns the range nearest to an address, and the distance of the address: positive after its last byte, negative before its first one, 0
+    /// inside.
     #[must_use]
     pub fn nearest(&self, address: u64) -> Option<(Range<u64>, i128)> {
         let distances = self.ranges.iter().map(|range| {
@@ -80,7 +81,7 @@ impl MemoryMap {
     }
 }
 
-/// Returns how far after the last byte of a range, or (negative) before its first one, an address is; 0 inside.
+/// Returns the distance of an address from a range: positive after its last byte, negative before its first one, 0 inside.
 fn distance(range: &Range<u64>, address: u64) -> i128 {
     let address = i128::from(address);
     let (start, end) = (i128::from(range.start), i128::from(range.end));
@@ -124,7 +125,7 @@ pub enum AccessOperation {
 }
 
 impl AccessOperation {
-    /// The name in JSON documents: `load`, `store` or `atomic`.
+    /// Returns the name in JSON documents: `load`, `store` or `atomic`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -141,30 +142,30 @@ impl AccessOperation {
 pub struct FaultCandidate {
     /// The address of the instruction in the process.
     pub pc: ProcessAddress,
-    /// The instruction, as LLVM prints it.
+    /// The instruction, in LLVM's syntax.
     pub instruction: String,
     /// The kind of the access.
     pub operation: AccessOperation,
-    /// The lanes at fault with the addresses that they accessed; empty of a scalar access, and if registers of the address were
-    /// overwritten since.
+    /// The lanes at fault with the addresses that they accessed. Empty for a scalar access, and if registers of the address have been overwritten
+    /// since.
     pub lanes: Vec<(Lane, u64)>,
     /// The address of a scalar access.
     pub address: Option<u64>,
-    /// The bytes that a lane accesses.
+    /// The number of bytes accessed by a lane.
     pub bytes: u8,
-    /// Set if it is proven that the wave executed it at these addresses.
+    /// True if the wave is proven to have executed it at these addresses.
     pub is_certain: bool,
 }
 
 impl Stop<'_, '_> {
-    /// Returns the accesses at which the wave may have faulted, the likeliest first. Empty if none is found.
+    /// Returns the accesses at which the wave may have faulted, the likeliest first, or none if there is no candidate.
     ///
-    /// * `fault_address`: the address at fault, or any in its page, if it was reported. Without it, accesses to memory that the process
-    ///   does not have are looked for.
+    /// * `fault_address`: the reported address at fault, or any in its page. Without it, accesses to memory that the process does not have are
+    ///   searched.
     /// * `scratch`: the address of the wave's scratch in the process, if it is known.
     ///
     /// # Errors
-    /// If it takes too much.
+    /// If a limit is reached.
     pub fn fault_candidates(
         &self,
         fault_address: Option<u64>,

@@ -1,6 +1,6 @@
-//! Classifies the lanes of a frame: those that execute in it, those that are switched off in it, and those that never entered it.
+//! Classifies the lanes of a frame: executing in it, switched off in it, or never entered.
 //!
-//! `lane_pc` locates lanes. This module asks it only when a lane's state is needed, and once for each call frame.
+//! `lane_pc` locates lanes. It is called only when a lane's state is needed, and once for each call frame.
 
 use std::rc::Rc;
 
@@ -12,22 +12,22 @@ use crate::eval::Reading;
 /// The relation of a lane to a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LaneInFrame {
-    /// It executes here; in a caller: it is in the call.
+    /// It executes here. In a caller: it is in the call.
     Active,
-    /// EXEC has switched it off. It may be in the frame, or nobody can tell where it is.
+    /// EXEC has switched it off. It may be in the frame, or its position is unknown.
     Inactive,
     /// It did not enter the function.
     Absent,
 }
 
-/// The lanes of a frame, a bit each.
+/// The lanes of a frame, as bit masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameLanes {
-    /// Those that execute. Without EXEC all lanes count as active.
+    /// The executing lanes. Without EXEC all lanes count as active.
     pub(super) active: u64,
-    /// Those that did not enter the function, or that the dispatch did not start.
+    /// The lanes that did not enter the function, or that the dispatch did not start.
     pub(super) absent: u64,
-    /// Those that are off, and of which it is not known where they are.
+    /// The inactive lanes whose position is unknown.
     pub(super) unsure: u64,
 }
 
@@ -58,14 +58,14 @@ impl LaneSource for StopCore<'_, '_> {
 /// The lanes of the frame that a value belongs to.
 #[derive(Clone)]
 pub(super) enum LaneGate<'p> {
-    /// Those of a call frame.
+    /// The lanes of a call frame.
     Frame(Rc<dyn LaneSource + 'p>, usize),
-    /// The lanes that wait, in a frame as they see it.
+    /// The waiting lanes, in a frame as they see it.
     Waiting(u64),
 }
 
 impl LaneGate<'_> {
-    /// Returns what a lane is to the frame.
+    /// Returns the relation of a lane to the frame.
     pub(super) fn of(&self, lane: Lane) -> LaneInFrame {
         match self {
             LaneGate::Frame(source, level) => Rc::clone(source).lanes(*level).of(lane),
@@ -92,7 +92,7 @@ impl<'p, 'a> Stop<'p, 'a> {
             return known;
         }
         let Some(frame) = self.call_frame(level) else {
-            // Nobody asks for a frame that is not there.
+            // The frame always exists.
             return FrameLanes {
                 active: 0,
                 absent: 0,
@@ -108,7 +108,7 @@ impl<'p, 'a> Stop<'p, 'a> {
 }
 
 impl<'p> StopFrame<'_, 'p, '_> {
-    /// Returns what values of this frame ask for the states of lanes.
+    /// Returns the source of lane states for values of this frame.
     pub(super) fn lane_gate(&self) -> LaneGate<'p> {
         match self.waiting {
             Some(waiting) => LaneGate::Waiting(waiting.lanes),
@@ -128,11 +128,11 @@ impl<'p> StopFrame<'_, 'p, '_> {
         }
     }
 
-    /// Finds the lanes of the frame. Also returns true if the next question would get the same answer.
+    /// Finds the lanes of the frame. Also returns true if the result may be kept.
     fn find_lanes(&self) -> (FrameLanes, bool) {
         let all = self.wave_size().mask();
         let exec = self.exec();
-        // Attributes of a caller may ask for EXEC there, of which no rule says anything.
+        // Attributes of a caller may need EXEC there, for which there is no rule.
         let by_code = |_| self.lane_pcs_within(Recovery::Always);
         let found = match self.lane_pcs_within(Recovery::default()).or_else(by_code) {
             Ok(found) if found.is_known() => found,
@@ -155,12 +155,12 @@ impl<'p> StopFrame<'_, 'p, '_> {
         let absent =
             those(|place| matches!(place, LanePlace::Elsewhere | LanePlace::NotDispatched));
         let unsure = those(|place| matches!(place, LanePlace::Unknown(_)));
-        // Where the code does not tell which lanes a mask is of, EXEC is what there is to go by.
+        // If the code does not show to which lanes a mask belongs, EXEC decides.
         let enabled = match self.frame.level() {
             0 => exec.unwrap_or(0) & unsure,
             _ => 0,
         };
-        // By the letter EXEC is in a caller what it is now, unless a rule says more.
+        // Read strictly, EXEC in a caller has its current value, unless there is a rule for it.
         let active = match (self.stop.options().reading, exec) {
             (Reading::Strict, Some(exec)) => exec & all,
             (Reading::Strict, None) | (Reading::Tolerant, _) => found.active() | enabled,

@@ -1,4 +1,4 @@
-//! Numbers the frames of a stop. Every inlined call is a frame of its own.
+//! Numbers the frames of a stop. Every inlined call is a separate frame.
 //!
 //! 0 is the innermost frame. gdb, lldb and llvm-symbolizer number them in the same way. Source: DWARF 5 §3.3.8.2.
 
@@ -6,15 +6,15 @@ use super::stop::{Stop, StopFrame};
 use crate::error::{Error, Result};
 use crate::meter::Meter;
 
-/// As how many steps a frame counts.
+/// The steps charged for a frame.
 const PER_FRAME: u64 = 8;
 
 /// The number of frames in each call frame.
 #[derive(Debug, Default)]
 pub(super) struct FrameList {
-    /// For each call frame, the innermost first, the number of the frame after its last.
+    /// For each call frame, innermost first, the number of the frame after its last.
     ends: Vec<usize>,
-    /// The limit that was reached before all were numbered.
+    /// The limit reached before all were numbered.
     pub(super) limit: Option<Error>,
 }
 
@@ -34,7 +34,7 @@ impl FrameList {
         for frame in stop.call_frames() {
             match frame.count_parts(meter) {
                 Ok(count) => end = end.saturating_add(count),
-                // What cannot be read of the inlined calls does not hide the call frame.
+                // An error in the inlined calls does not hide the call frame.
                 Err(error) => {
                     end = end.saturating_add(1);
                     list.limit = Some(error).filter(Error::is_limit);
@@ -58,7 +58,7 @@ impl FrameList {
         before.copied().unwrap_or(0)
     }
 
-    /// Returns the level of the call frame that a frame is a part of, and which part it is.
+    /// Returns the level of the call frame that contains a frame, and the frame's part in it.
     fn place(&self, index: usize) -> Option<(usize, usize)> {
         let level = self.ends.partition_point(|end| *end <= index);
         self.ends.get(level)?;
@@ -67,7 +67,7 @@ impl FrameList {
 }
 
 impl<'p, 'a> Stop<'p, 'a> {
-    /// Returns the frames, the innermost first: every inlined call is a frame of its own.
+    /// Returns the frames, innermost first. Every inlined call is a separate frame.
     #[must_use]
     pub fn frames(&self) -> Vec<StopFrame<'_, 'p, 'a>> {
         let count = self.frame_list().len();
@@ -81,8 +81,8 @@ impl<'p, 'a> Stop<'p, 'a> {
         Some(self.call_frame(level)?.part(part))
     }
 
-    /// Returns the number of a call frame by its level. The machine code can lead further out than the call frame information: these are
-    /// counted on.
+    /// Returns the number of a call frame by its level. Frames found only in the machine code, beyond the call frame information, continue the
+    /// numbering.
     #[must_use]
     pub fn number_of_call(&self, level: usize) -> usize {
         let list = self.frame_list();
@@ -94,13 +94,13 @@ impl<'p, 'a> Stop<'p, 'a> {
         }
     }
 
-    /// Returns the limit that was reached before all frames were numbered.
+    /// Returns the limit reached before all frames were numbered.
     #[cfg(feature = "serde")]
     pub(crate) fn frames_limit(&self) -> Option<&Error> {
         self.frame_list().limit.as_ref()
     }
 
-    /// The frames are numbered once, under a budget of their own, so that no question changes the numbers.
+    /// Numbers the frames once, with a separate budget, so that the numbers do not depend on queries.
     fn frame_list(&self) -> &FrameList {
         let core = self.core();
         core.frames.get_or_init(|| {
@@ -111,8 +111,8 @@ impl<'p, 'a> Stop<'p, 'a> {
 }
 
 impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
-    /// Returns the frame's number in [`Stop::frames`]. A frame as waiting lanes see it is numbered as if the wave were there; a call frame
-    /// has the number of its function.
+    /// Returns the frame's number in [`Stop::frames`]. For waiting lanes, it is numbered as if the wave were there. A call frame has the number of
+    /// its function.
     #[must_use]
     pub fn index(&self) -> usize {
         let first = self.stop.frame_list().first(self.frame.level());
@@ -122,7 +122,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         }
     }
 
-    /// Returns the number of the call frame that the frame is a part of.
+    /// Returns the number of the call frame that contains the frame.
     #[must_use]
     pub fn call_index(&self) -> usize {
         let list = self.stop.frame_list();
@@ -134,7 +134,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         }
     }
 
-    /// Returns the frames that the call frame of this frame consists of, the innermost first and the function last.
+    /// Returns the parts of the frame's call frame, innermost first and the function last.
     ///
     /// # Errors
     /// If the debugging information is malformed.
@@ -144,7 +144,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         Ok((0..count).map(move |part| frame.part(part)))
     }
 
-    /// Returns one of the frames that a call frame consists of.
+    /// Returns one of the parts of a call frame.
     pub(crate) fn part(self, part: usize) -> StopFrame<'s, 'p, 'a> {
         StopFrame {
             part: Part::One(part),
@@ -152,19 +152,19 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         }
     }
 
-    /// Returns the innermost of the frames that the call frame consists of.
+    /// Returns the innermost part of the call frame.
     #[must_use]
     pub fn innermost(self) -> StopFrame<'s, 'p, 'a> {
         self.part(0)
     }
 
-    /// Returns true if it is a call frame with all that is inlined in it, and not one of the frames that it consists of.
+    /// Returns true if it is a call frame with all its inlined calls, and not only one part of it.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.part == Part::Whole
     }
 
-    /// Returns the call frame with all that is inlined in it.
+    /// Returns the call frame with all its inlined calls.
     #[must_use]
     pub fn whole(self) -> StopFrame<'s, 'p, 'a> {
         StopFrame {
@@ -173,12 +173,12 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         }
     }
 
-    /// Returns true if variables so many inlined calls further out than the innermost are the frame's own.
+    /// Returns true if variables that are this many inlined calls outside the innermost belong to the frame.
     pub(super) fn has_depth(&self, depth: usize) -> bool {
         self.part == Part::Whole || self.part == Part::One(depth)
     }
 
-    /// Returns how many frames the call frame consists of: one for each inlined call at the program location, and one for the function.
+    /// Returns the number of frames in the call frame: one for each inlined call at the program location, and one for the function.
     fn count_parts(&self, meter: &Meter) -> Result<usize> {
         let mut count = 0_usize;
         for _ in self.source_frames(meter)? {
@@ -188,7 +188,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         Ok(count.max(1))
     }
 
-    /// Returns how many inlined calls the program location is in.
+    /// Returns the number of inlined calls around the program location.
     pub(super) fn depth_of_call(&self) -> Result<usize> {
         Ok(self.count_parts(self.stop.meter())?.saturating_sub(1))
     }

@@ -1,8 +1,8 @@
-//! Translates the location lists of variables into machine registers, the starting points for following their values
-//! in ranges without a location.
+//! Translates the location lists of variables into machine registers. These are the starting points for following values into ranges without a
+//! location.
 //!
-//! Each range of a list is evaluated as for a stop at its first address, of a wave of which nothing is known: locations in
-//! registers need no contents of them.
+//! Each range of a list is evaluated as for a stop at its first address, with an empty wave. Register locations do not need the contents of
+//! registers.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -28,9 +28,9 @@ use crate::meter::Meter;
 use crate::value_flow::{ARGUMENTS, Cell, Covered, Dword, KernelEntry, OnEntry, Watched};
 use crate::wave::{AccessError, Memory, Wave};
 
-/// The most ranges of location lists that are evaluated for a function.
+/// The maximum number of location list ranges evaluated for a function.
 const MOST_RANGES: usize = 1 << 12;
-/// The most dwords of a variable that is followed.
+/// The maximum size in dwords of a variable that is followed.
 const MOST_DWORDS: u64 = 64;
 
 /// A wave without registers and memory.
@@ -60,7 +60,7 @@ impl Wave for UnknownWave {
     }
 }
 
-/// A variable that is followed.
+/// A variable to follow.
 pub(super) struct Followed<'v, 'a> {
     pub(super) variable: &'v Arc<Variable<'a>>,
     /// The innermost inlined call that it is in.
@@ -94,19 +94,19 @@ impl<'c, 'a> Given<'c, 'a> {
         }
     }
 
-    /// Returns what finding it counts as, in steps: it is kept, and must not depend on what was known before.
+    /// Returns the steps charged for finding it. The result is kept, so the charge must not depend on earlier results.
     pub(super) fn steps(&self) -> u64 {
-        /// The cost of a range that is evaluated as for a stop, in steps.
+        /// The cost of evaluating a range as for a stop, in steps.
         const PER_RANGE: u64 = 64;
         (MOST_RANGES.saturating_sub(self.left) as u64).saturating_mul(PER_RANGE)
     }
 
-    /// Returns what is followed of each variable of a plan, in its order.
+    /// Returns the starting points for each variable of a plan, in the plan's order.
     ///
-    /// * `calls`: the inlined calls at the address of the plan, the innermost first.
+    /// * `calls`: the inlined calls at the address of the plan, innermost first.
     ///
     /// # Errors
-    /// If it costs more than it may.
+    /// If the cost exceeds the limit.
     pub(super) fn watched(
         &mut self,
         plan: &FramePlan<'a>,
@@ -123,10 +123,10 @@ impl<'c, 'a> Given<'c, 'a> {
         self.watched_of(&variables, types)
     }
 
-    /// Returns what is followed of each of some variables of the function, among which are all of its own parameters.
+    /// Returns the starting points for some variables of the function, including all its own parameters.
     ///
     /// # Errors
-    /// If it costs more than it may.
+    /// If the cost exceeds the limit.
     pub(super) fn watched_of(
         &mut self,
         variables: &[Followed<'_, 'a>],
@@ -137,7 +137,7 @@ impl<'c, 'a> Given<'c, 'a> {
             if let Some(entry) = self.argument(one.variable, types)? {
                 watched.on_entry = Some(entry);
             }
-            // The code of a kernel of OpenCL, inlined in the kernel, is entered once.
+            // The function with the code of an OpenCL kernel, inlined in the kernel, is entered once.
             let call = one.call.filter(|call| !self.is_body_of_kernel(call));
             if let Some(call) = call {
                 watched.activation.clone_from(&call.ranges);
@@ -149,7 +149,7 @@ impl<'c, 'a> Given<'c, 'a> {
         Ok(watched)
     }
 
-    /// Returns true if ranges of location lists were left out, since there are too many.
+    /// Returns true if some ranges of location lists were left out because of the limit.
     pub(super) fn is_cut(&self) -> bool {
         self.left == 0
     }
@@ -162,7 +162,7 @@ impl<'c, 'a> Given<'c, 'a> {
             .is_some_and(|(kernel, name)| is_body_of(kernel, name))
     }
 
-    /// Returns what the pointer to the arguments of a kernel is on entry, followed as a variable. Nothing is followed for other functions.
+    /// Returns the argument pointer of a kernel on entry, as a variable to follow. Returns an empty one for other functions.
     pub(super) fn kernarg_pointer(&self) -> Watched {
         let range = self.function.ranges.first();
         let on_entry = self.pointer().zip(range).map(|(pointer, range)| {
@@ -188,7 +188,7 @@ impl<'c, 'a> Given<'c, 'a> {
         self.kernel.as_ref()
     }
 
-    /// Returns what a parameter of a kernel has on entry: an argument in memory, which the kernel may have loaded.
+    /// Returns the value of a kernel's parameter on entry: an argument in memory, which the kernel may have loaded.
     fn argument(&self, variable: &Variable<'a>, types: &mut TypeTable) -> Result<Option<OnEntry>> {
         let (Some(_), Some(range)) = (self.pointer(), self.function.ranges.first()) else {
             return Ok(None);
@@ -217,8 +217,8 @@ impl<'c, 'a> Given<'c, 'a> {
         }))
     }
 
-    /// Finds where parameters of the function are on entry of which the debugging information never says it. Arguments are in
-    /// consecutive vector registers from v0 on; so those between two that are known are known, if they fill what is between.
+    /// Finds the registers on entry for parameters that the debugging information never locates there. Arguments are in consecutive vector registers
+    /// from v0 on. Parameters between two known ones are therefore known if they exactly fill the gap.
     ///
     /// Source: USAGE "Non-Kernel Functions", "Call Convention".
     fn fill_parameters(
@@ -257,7 +257,7 @@ impl<'c, 'a> Given<'c, 'a> {
         if !is_complete {
             return Ok(());
         }
-        // The register that the next one is in, as far as that is known. The place for a large result is passed first.
+        // The next register, if known. The address for a large result is passed first.
         let result = info.read_type(types, self.function.result, self.meter)?;
         let is_plain = self.function.result.is_none() || scalar_dwords(types, result).is_some();
         let mut next = is_plain.then_some(0_u16);
@@ -279,7 +279,7 @@ impl<'c, 'a> Given<'c, 'a> {
                 unknown.push(one);
             }
         }
-        // Nobody may leave out a parameter of a function that other objects can call.
+        // A compiler must not omit a parameter of a function that other objects can call.
         if let Some(next) = next.filter(|_| self.function.external) {
             fill(&unknown, next, range.start, watched);
         }
@@ -302,7 +302,7 @@ impl<'c, 'a> Given<'c, 'a> {
         };
         let info = self.program.info();
         let mut entries = info.location_list(variable.die.unit, offset, self.meter)?;
-        // Whatever is wrong with a list, what was before is followed.
+        // If a list is malformed, the entries before the error are used.
         while let Ok(Some(entry)) = entries.next() {
             let LocationRange::Bounded(addresses) = entry.range else {
                 continue;
@@ -321,7 +321,7 @@ impl<'c, 'a> Given<'c, 'a> {
         Ok(watched)
     }
 
-    /// Returns the place of a parameter at the start of its first range, if no assignment can precede it.
+    /// Returns the location of a parameter at the start of its first range, if no assignment can precede it.
     fn on_entry(&self, variable: &Variable<'a>, covered: &[Covered]) -> Result<Option<OnEntry>> {
         let is_parameter = variable.kind == VariableKind::Parameter
             && variable.scope_die == Some(self.function.die);
@@ -368,25 +368,25 @@ fn dwords_of(value: &VariableValue<'_>, types: &TypeTable) -> Option<Vec<Dword>>
     }
     let count = bytes.div_ceil(4);
     let numbers = (0..count).filter(|_| count <= MOST_DWORDS);
-    // A range that gives a part only leaves what was given before.
+    // A range with only a part of the variable does not replace the earlier one.
     let dwords = numbers.map(|n| dword(&location, u128::from(n) * 32));
     let dwords: Vec<Dword> = dwords.collect::<Option<_>>()?;
     (!dwords.is_empty()).then_some(dwords)
 }
 
-/// A parameter, as a caller passes it.
+/// A parameter in a call.
 #[derive(Debug)]
 struct Argument {
     position: u32,
-    /// Its place among the variables.
+    /// Its index among the variables.
     index: usize,
-    /// The number of vector registers in which it is passed, if it is.
+    /// The number of vector registers in which it is passed, or `None` if it is passed otherwise.
     dwords: Option<u16>,
-    /// The first of them, if the debugging information says it.
+    /// The first of them, if the debugging information gives it.
     first: Option<u16>,
 }
 
-/// Puts arguments into consecutive registers, as far as they are passed in such.
+/// Assigns consecutive registers to arguments, as long as they are passed in registers.
 fn fill(arguments: &[&Argument], first: u16, address: u64, watched: &mut [Watched]) {
     let mut register = first;
     for one in arguments {
@@ -407,7 +407,7 @@ fn fill(arguments: &[&Argument], first: u16, address: u64, watched: &mut [Watche
     }
 }
 
-/// Returns how many registers an argument of a type takes, if it is a number or a pointer.
+/// Returns the number of registers for an argument of a type, if it is a number or a pointer.
 fn scalar_dwords(types: &TypeTable, ty: TypeId) -> Option<u16> {
     let resolved = shape::resolve(types, ty).ty;
     let is_number = matches!(
@@ -421,7 +421,7 @@ fn scalar_dwords(types: &TypeTable, ty: TypeId) -> Option<u16> {
     u16::try_from(bytes.div_ceil(4)).ok()
 }
 
-/// Returns the first of the consecutive vector registers that dwords are in.
+/// Returns the first of the consecutive vector registers that hold the dwords.
 fn first_register(dwords: &[Dword]) -> Option<u16> {
     let number = |dword: &Dword| match dword {
         Dword::In(Cell::Own(MachineRegister::Vgpr(number))) => Some(*number),
@@ -434,7 +434,7 @@ fn first_register(dwords: &[Dword]) -> Option<u16> {
         .then_some(first)
 }
 
-/// Returns the place of 32 bits of a location. `None` if they have none.
+/// Returns the place of 32 bits of a location, or `None` if they have none.
 fn dword(location: &Location<'_>, bit: u128) -> Option<Dword> {
     let Some(place) = location.single() else {
         return Some(Dword::Other);
@@ -443,7 +443,7 @@ fn dword(location: &Location<'_>, bit: u128) -> Option<Dword> {
         Storage::Composite(composite) => {
             let at = place.bit_offset.checked_add(bit)?;
             let part = composite.part_at(at)?;
-            // Parts that are no whole dwords are not followed. The last may be smaller.
+            // Parts other than whole dwords are not followed. The last may be smaller.
             let within = at.saturating_sub(part.start);
             let is_last = part.start.checked_add(part.bit_size) == Some(composite.bit_size());
             let is_whole = part.bit_size.saturating_sub(within) >= 32;
@@ -470,10 +470,10 @@ fn dword(location: &Location<'_>, bit: u128) -> Option<Dword> {
     })
 }
 
-/// Returns the machine register that has 32 bits of a place: of a vector register the lane's own dword.
+/// Returns the machine register that holds 32 bits of a place. For a vector register, it is the lane's own dword.
 fn in_register(place: &Place<'_>, register: Register, bit: u128) -> Option<Cell> {
     let at = place.bit_offset.checked_add(bit)?;
-    // Those with higher numbers are not followed.
+    // Higher numbers are not followed.
     let index = register.index().filter(|index| *index < 256)?;
     let class = register.class()?;
     let own = (place.lane_step == 32 && at == 0).then_some(index);

@@ -1,4 +1,4 @@
-//! Registers that hold at a stop what they held when the kernel started.
+//! Finds registers that still have their values from the start of the kernel.
 
 use super::stop::StopFrame;
 use crate::error::Result;
@@ -6,11 +6,11 @@ use crate::isa::MachineRegister;
 use crate::object::descriptor::{InitialRegisters, RegisterFile};
 
 impl StopFrame<'_, '_, '_> {
-    /// Returns the registers that still hold what they held when the kernel started: no instruction that the wave may have
-    /// executed since writes them.
+    /// Returns the registers that still have their values from the start of the kernel: no instruction that the wave may have executed since writes
+    /// them.
     ///
-    /// Empty for a function that is no kernel or whose machine code cannot be followed, for an inlined call, for a frame whose
-    /// call frame is not the innermost, and for a frame as waiting lanes see it.
+    /// Returns none for a function that is no kernel or whose machine code cannot be followed, for an inlined call, for a frame outside the innermost
+    /// call frame, and for the frame of waiting lanes.
     ///
     /// # Errors
     /// If the debugging information is malformed, or a limit is reached.
@@ -22,7 +22,7 @@ impl StopFrame<'_, '_, '_> {
         let program = self.stop.program();
         let pc = self.frame.code_address();
         let descriptor = match self.function()? {
-            // A function of OpenCL has the name of the kernel that calls it.
+            // An OpenCL function has the name of the kernel that calls it.
             Some(function) => program
                 .kernel_of(&function)
                 .and_then(|kernel| kernel.descriptor.as_ref())
@@ -37,7 +37,7 @@ impl StopFrame<'_, '_, '_> {
             return Ok(Vec::new());
         };
         let mut all = descriptor.initial_registers();
-        // What is before the second entry loads arguments where the hardware has not, into the same registers.
+        // The code before the second entry loads arguments into the same registers, if the hardware has not.
         let second = descriptor.preload_entry().filter(|entry| pc >= *entry);
         let entry = second.unwrap_or(descriptor.entry());
         let registers: Vec<MachineRegister> = all.iter().flat_map(machine_registers).collect();

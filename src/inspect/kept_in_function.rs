@@ -1,4 +1,4 @@
-//! Finds kept values that the debugging information does not locate, for all addresses of a function, as stops there would show them.
+//! Finds kept values without a location in the debugging information, for all addresses of a function, as stops there would show them.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -13,44 +13,44 @@ use crate::error::Result;
 use crate::meter::Meter;
 use crate::value_flow::{Asked, KeptRange, Sought, survey};
 
-/// A variable of a function, with what is kept of it.
+/// A variable of a function, and the ranges in which its value is kept.
 #[derive(Debug)]
 pub(crate) struct KeptVariable<'a> {
     pub(crate) variable: Arc<Variable<'a>>,
-    /// The inlined calls that it is in, the innermost first.
+    /// The inlined calls around it, innermost first.
     pub(crate) calls: Arc<[DieId]>,
     /// True for a parameter of a kernel whose argument is known to be in memory.
     pub(crate) is_argument: bool,
-    /// True if each call of the function has it once: it is the function's own, or of the code of a kernel of OpenCL that is inlined in the
-    /// kernel.
+    /// True if there is one instance for each call of the function: it is the function's own, or belongs to the code of an OpenCL kernel inlined in
+    /// the kernel.
     pub(crate) is_of_function: bool,
-    /// The ranges in which it is kept, within the range that was asked for.
+    /// The ranges in which it is kept, within the requested range.
     pub(crate) kept: Vec<KeptRange>,
 }
 
-/// The variables of a function, with what is kept of them.
+/// The variables of a function, and the ranges in which their values are kept.
 #[derive(Debug, Default)]
 pub(crate) struct KeptInFunction<'a> {
     /// Empty if the scopes of the function contradict each other.
     pub(crate) variables: Vec<KeptVariable<'a>>,
-    /// False if it was not found out where they are kept, since it would take too much.
+    /// False if these ranges are unknown, because a limit was reached.
     pub(crate) is_complete: bool,
 }
 
-/// A question about a function.
+/// A query about a function.
 pub(crate) struct KeptQuestion<'q, 'a> {
-    /// The size of the waves that run it. `None` finds nothing.
+    /// The size of the waves that run it. With `None`, nothing is found.
     pub(crate) wave_size: Option<WaveSize>,
-    /// Says at which addresses a variable is asked for, in order.
+    /// A function that returns the requested addresses for a variable, in order.
     pub(crate) asked: &'q dyn Fn(&Variable<'a>) -> Vec<Range<u64>>,
     pub(crate) sought: Sought,
 }
 
 impl<'a> Program<'a> {
-    /// Finds where values of the variables of a function are kept. What only a caller may have is left out.
+    /// Finds the ranges in which values of the variables of a function are kept. Values kept only by a caller are left out.
     ///
     /// # Errors
-    /// If reading its variables costs more than it may.
+    /// If the cost of reading its variables exceeds the limit.
     pub(crate) fn kept_in_function(
         &self,
         function: &Function<'a>,
@@ -134,7 +134,7 @@ impl<'a> Program<'a> {
         let kernel = given.kernel();
         let kept = survey(&flow, asked.collect(), question.sought, kernel, meter);
         drop(flow);
-        // What is kept of a function is many times its code.
+        // The data for a function are many times as large as its code.
         lane_flow.forget(start);
         match kept {
             Some(kept) => {

@@ -1,4 +1,4 @@
-//! Reads values that the debugging information does not locate at a stop, and that registers or the stack still hold.
+//! Reads values without a location at a stop that registers or the stack still hold.
 //!
 //! `value_flow` finds their places, once for all waves that stop at an address.
 
@@ -24,11 +24,11 @@ use crate::location::{
 use crate::value_flow::{Cell, KeptValue, Recipe, Step};
 
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
-    /// Finds the values of the frame's variables that registers and the stack keep. `None` if that is unknown: for a frame as waiting lanes
-    /// see it, and for code that cannot be followed.
+    /// Finds the values of the frame's variables that registers and the stack keep. Returns `None` if that is unknown: for the frame of waiting
+    /// lanes, and for code that cannot be followed.
     ///
     /// # Errors
-    /// If it costs more than it may.
+    /// If the cost exceeds the limit.
     pub(super) fn kept_values(
         &self,
         function: &Function<'a>,
@@ -43,7 +43,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Ok(found)
     }
 
-    /// [`kept_values`](StopFrame::kept_values) without what the caller has.
+    /// Finds [`kept_values`](StopFrame::kept_values) except those kept by the caller.
     fn kept_within(&self, function: &Function<'a>) -> Result<Option<Arc<FramePlan<'a>>>> {
         let program = self.stop.program();
         let Some(plan) = program.plans().get(self.lookup_address()) else {
@@ -63,7 +63,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         plan.kept(self.wave_size(), self.frame.level() != 0)
     }
 
-    /// Finds what the caller has, if values of a plan may be there.
+    /// Finds the values kept by the caller, if a plan may need them.
     fn prepare_caller(&self, plan: &FramePlan<'a>) -> Result<()> {
         let kept = self.kept_at(plan).get().map(|known| &known.kept);
         let values = kept
@@ -82,8 +82,8 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Ok(())
     }
 
-    /// Finds what is kept. It has a budget of its own, so that it does not depend on who asks; what it counts as does not depend on what was
-    /// known before.
+    /// Finds the kept values. It has a separate budget, so that the result does not depend on the query. Its charge does not depend on earlier
+    /// results.
     fn find_kept(&self, plan: &FramePlan<'a>, function: &Function<'a>) -> Option<KeptAt> {
         let program = self.stop.program();
         let question = || program.object().meter().question();
@@ -92,7 +92,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let (flow, index) = lane_flow.function_at(self.frame.code_address(), reading)?;
         let calls = self.inlined(function).ok()?;
         let mut given = Given::new(program, self.wave_size(), function, reading);
-        // Its own types, as those that are known already cost nothing.
+        // It has separate types, since known types would cost nothing.
         let mut types = TypeTable::default();
         let mut watched = given.watched(plan, &calls, &mut types).ok()?;
         watched.push(given.kernarg_pointer());
@@ -106,7 +106,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 
     /// Reads the kept value of a variable in every lane, if there is one.
     ///
-    /// * `plan`: what [`kept_values`](StopFrame::kept_values) gave.
+    /// * `plan`: the result of [`kept_values`](StopFrame::kept_values).
     /// * `bytes`: the size of the variable.
     pub(super) fn read_kept(
         &self,
@@ -164,7 +164,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// Reads the address of a kernel's arguments, if registers still have it.
     pub(super) fn read_kernarg_pointer(&self, plan: &FramePlan<'a>) -> Option<u64> {
         let kept = &self.kept_at(plan).get()?.kept;
-        // It is followed after the variables.
+        // It is after the variables.
         let pointer = kept.halves.first()?.get(plan.variables.len())?.as_ref()?;
         let bits = bits_of(&self.kept_words(plan, pointer)?, Lane(0), 8)?;
         Some(u64::from_le_bytes(bits.bytes.try_into().ok()?))
@@ -177,7 +177,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         words.collect()
     }
 
-    /// Reads what a vector register had where the function was called, if the caller still has that in all lanes alike.
+    /// Reads a vector register at the call of the function, if the caller still keeps its value, and it is the same in all lanes.
     fn argument(&self, called: &FramePlan<'a>, register: u16) -> Option<Word> {
         let caller = self.stop.call_frame(self.frame.level().checked_add(1)?)?;
         let plan = self.stop.program().plans().get(caller.lookup_address())?;
@@ -191,13 +191,13 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             |half: &'_ Vec<Option<Recipe>>| half.get(usize::from(register)).cloned().flatten();
         let recipe = of_half(halves.next()?)?;
         let is_same = halves.all(|half| of_half(half).as_ref() == Some(&recipe));
-        // The caller's caller is not asked: how that would be found is not known here.
+        // The caller's caller is not searched: the method for that is not known here.
         is_same.then(|| caller.word(&recipe, |_| None)).flatten()
     }
 
     /// Reads a dword by its recipe.
     ///
-    /// * `argument`: reads what a vector register had on entry to the function.
+    /// * `argument`: reads a vector register on entry to the function.
     fn word(&self, recipe: &Recipe, argument: impl Fn(u16) -> Option<Word>) -> Option<Word> {
         let mut stack: Vec<Word> = Vec::new();
         for step in &recipe.0 {
@@ -245,7 +245,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Some(Word::Read(bits))
     }
 
-    /// Returns the place of a dword of a register, as the frame has it, in all lanes.
+    /// Returns the place of a dword of a register in the frame, in all lanes.
     fn location_of(&self, cell: Cell) -> Option<Location<'p>> {
         let (register, lane, lane_step) = match cell {
             Cell::Scalar(register) => (register, 0, 0),
@@ -264,8 +264,8 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         }))
     }
 
-    /// Returns the place of a whole register, as the frame has it. One that the call frame information gives up, and that the callee is known
-    /// not to write, is still where it was.
+    /// Returns the place of a whole register in the frame. If call frame information gives it up, but the callee is known not to write it, it is
+    /// unchanged.
     fn register(&self, machine: MachineRegister) -> Option<Location<'p>> {
         let (register, _) = machine.dwarf(self.wave_size())?;
         let whole = self.frame.register(register).ok()?;
@@ -311,14 +311,14 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 #[derive(Debug)]
 enum Word {
     Constant(u32),
-    /// As it was read.
+    /// As read.
     Read(LaneBits),
-    /// Computed in each lane; `None` where that cannot be done.
+    /// Computed in each lane, with `None` if that is not possible.
     Each(Vec<Option<u32>>),
 }
 
 impl Word {
-    /// Returns the dword in a lane, if all of it is known.
+    /// Returns the dword in a lane, if it is completely known.
     fn in_lane(&self, lane: Lane) -> Option<u32> {
         match self {
             Word::Constant(word) => Some(*word),
@@ -332,7 +332,7 @@ impl Word {
     }
 }
 
-/// Appends the bytes of a value in a lane, if all of them are known.
+/// Appends the bytes of a value in a lane, if they are all known.
 fn put_bytes(words: &[Word], lane: Lane, bytes: u64, all: &mut Vec<u8>) -> Option<()> {
     let end = all.len().checked_add(usize::try_from(bytes).ok()?)?;
     for word in words {
@@ -342,7 +342,7 @@ fn put_bytes(words: &[Word], lane: Lane, bytes: u64, all: &mut Vec<u8>) -> Optio
     (all.len() == end).then_some(())
 }
 
-/// Returns the bits of a value that is the same in all lanes, if it is known to be.
+/// Returns the bits of a value, if it is known to be the same in all lanes.
 ///
 /// * `halves`: the words of each half of the wave.
 fn uniform(halves: &[Option<Vec<Word>>], wave_size: WaveSize, bytes: u64) -> Option<Bits> {
@@ -369,7 +369,7 @@ fn uniform(halves: &[Option<Vec<Word>>], wave_size: WaveSize, bytes: u64) -> Opt
     bits_of(words, Lane(0), bytes)
 }
 
-/// Returns the bits of a value in a lane, if all of them are known.
+/// Returns the bits of a value in a lane, if they are all known.
 fn bits_of(words: &[Word], lane: Lane, bytes: u64) -> Option<Bits> {
     let mut all = Vec::new();
     put_bytes(words, lane, bytes, &mut all)?;
@@ -380,7 +380,7 @@ fn bits_of(words: &[Word], lane: Lane, bytes: u64) -> Option<Bits> {
     })
 }
 
-/// Returns what keeps a value.
+/// Returns the keeper of a value.
 fn from_of(kept: &KeptValue) -> RecoveredFrom {
     let from = |dword: &Recipe| match dword.0.as_slice() {
         _ if dword.has_argument() => RecoveredFrom::CallSite,
@@ -396,7 +396,7 @@ fn from_of(kept: &KeptValue) -> RecoveredFrom {
     }
 }
 
-/// Bits of which none is known.
+/// Returns bits that are all unknown.
 fn undefined(bytes: u64) -> Bits {
     let mut bits = Bits {
         bytes: vec![0; usize::try_from(bytes).unwrap_or(0)],

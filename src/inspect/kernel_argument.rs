@@ -1,4 +1,4 @@
-//! Reads the arguments of kernels from memory that nothing writes while the kernel runs.
+//! Reads the arguments of kernels from memory, which nothing writes while the kernel runs.
 //!
 //! Sources: USAGE "Code Object Metadata" (`.args`), "Kernel Dispatch", "Initial Kernel Execution State".
 
@@ -22,11 +22,11 @@ use crate::wave::Memory;
 const KERNEL_BODY: &str = "__clang_ocl_kern_imp_";
 
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
-    /// Returns the place of the argument that a parameter of a kernel had, for all lanes.
+    /// Returns the place of the argument for a parameter of a kernel, for all lanes.
     ///
-    /// * `function`: that of the frame.
-    /// * `bytes`: the size of the parameter's type. An argument of another size is none.
-    /// * `plan`: finds what registers have.
+    /// * `function`: the frame's function.
+    /// * `bytes`: the size of the parameter's type. An argument of another size does not match.
+    /// * `plan`: finds the contents of registers.
     pub(super) fn kernel_argument(
         &self,
         variable: &Variable<'a>,
@@ -49,9 +49,9 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Some((Location::One(place), recovered))
     }
 
-    /// Returns the address of the kernel's arguments in global memory: as the debugger knows it, or from registers that still have it.
+    /// Returns the address of the kernel's arguments in global memory, from the debugger or from registers that still have it.
     ///
-    /// * `plan`: finds what registers have.
+    /// * `plan`: finds the contents of registers.
     fn kernarg_address(&self, plan: impl FnOnce() -> Option<Arc<FramePlan<'a>>>) -> Option<u64> {
         let dispatch = self.stop.wave().dispatch();
         if let Some(address) = dispatch.and_then(|dispatch| dispatch.kernarg_address) {
@@ -62,10 +62,10 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Returns where the argument that a parameter of a kernel had is among the kernel's arguments, in bytes from their start.
+    /// Returns the offset of the argument for a parameter, in bytes from the start of the kernel's arguments.
     ///
     /// * `function`: the kernel.
-    /// * `bytes`: the size of the parameter's type. An argument of another size is none.
+    /// * `bytes`: the size of the parameter's type. An argument of another size does not match.
     pub(super) fn argument_offset(
         &self,
         variable: &Variable<'a>,
@@ -91,9 +91,9 @@ impl<'a> Program<'a> {
         argument.offset.filter(|_| is_same)
     }
 
-    /// Finds the parameter of the source that an argument of a kernel is.
+    /// Finds the source parameter for an argument of a kernel.
     ///
-    /// * `position`: which of all arguments of the kernel's metadata it is, from 0.
+    /// * `position`: the argument's position in the kernel's metadata, from 0.
     pub(super) fn source_parameter(
         &self,
         kernel: &Kernel,
@@ -130,7 +130,7 @@ impl<'a> Program<'a> {
         })
     }
 
-    /// Returns true if a variable is of the function with the code of a kernel of OpenCL, inlined in the kernel.
+    /// Returns true if a variable belongs to the function with the code of an OpenCL kernel, inlined in the kernel.
     fn is_in_body_of(&self, kernel: &Kernel, variable: &Variable<'a>) -> bool {
         let info = self.info();
         let name = variable.scope_die.and_then(|die| info.linkage_name_of(die));
@@ -141,28 +141,28 @@ impl<'a> Program<'a> {
 /// A parameter of a kernel in the source.
 pub(super) struct SourceParameter {
     pub name: Option<String>,
-    /// The size in bytes of the type that it points to. None if it is no pointer, or if the debugging information does not say.
+    /// The size in bytes of the type that it points to, or `None` if it is no pointer or the size is unknown.
     pub element_size: Option<u64>,
 }
 
-/// An argument that the compiler adds to those of the source: sizes of the dispatch, buffers of the runtime.
+/// An argument that the compiler adds to those in the source: sizes of the dispatch, buffers of the runtime.
 ///
 /// Source: USAGE "Code Object Metadata", `.value_kind`.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HiddenArgument<'a> {
-    /// Its kind: `hidden_block_count_x`.
+    /// Its kind, such as `hidden_block_count_x`.
     pub name: &'a str,
-    /// Its address in global memory. `None` if the address of the arguments is unknown.
+    /// Its address in global memory, or `None` if the address of the arguments is unknown.
     pub address: Option<u64>,
     /// Its size in bytes.
     pub size: u64,
-    /// Its bytes as in memory; `None` if they cannot be read.
+    /// Its bytes in memory order, or `None` if they cannot be read.
     pub bytes: Option<Vec<u8>>,
 }
 
 impl<'a> StopFrame<'_, '_, 'a> {
-    /// Returns the hidden arguments of a kernel, in the order of memory: nothing writes them while it runs.
+    /// Returns the hidden arguments of a kernel, in memory order. Nothing writes them while it runs.
     ///
     /// Empty for a function that is no kernel, and for one without metadata.
     ///
@@ -197,7 +197,7 @@ impl<'a> StopFrame<'_, '_, 'a> {
     }
 
     fn read_global(&self, address: u64, size: u64) -> Option<Vec<u8>> {
-        /// Those that there are have eight bytes at most.
+        /// The existing ones have at most eight bytes.
         const MOST: u64 = 64;
         let size = usize::try_from(size).ok().filter(|_| size <= MOST)?;
         let mut bytes = vec![0; size];
@@ -209,7 +209,7 @@ impl<'a> StopFrame<'_, '_, 'a> {
     }
 }
 
-/// Returns true if a function of this name for the linker has the code of a kernel of OpenCL.
+/// Returns true if a function with this linkage name has the code of an OpenCL kernel.
 pub(super) fn is_body_of(kernel: &Kernel, name: &str) -> bool {
     name.strip_prefix(KERNEL_BODY) == Some(kernel.name.as_str())
 }
@@ -221,7 +221,7 @@ fn is_hidden(argument: &ArgumentMetadata) -> bool {
         .is_some_and(|kind| kind.starts_with("hidden_"))
 }
 
-/// Returns true for an argument whose bytes are the parameter's: what stands for an image, a sampler or a queue is not.
+/// Returns true for an argument with the same bytes as the parameter, which excludes images, samplers and queues.
 fn is_plain(argument: &ArgumentMetadata) -> bool {
     const PLAIN: [&str; 3] = ["by_value", "global_buffer", "dynamic_shared_pointer"];
     argument

@@ -1,5 +1,4 @@
-//! The initial registers of a kernel that follow from the dispatch: the place of the wave in it, and the address
-//! of the arguments.
+//! Computes initial registers of a kernel from the dispatch: the position of the wave in it, and the address of the arguments.
 //!
 //! Source: USAGE "Initial Kernel Execution State".
 
@@ -11,19 +10,19 @@ use crate::object::descriptor::{InitialRegisters, InitialValue, KernelDescriptor
 use crate::value_flow::{Cell, KernelEntry};
 use crate::wave::Dispatch;
 
-/// Returns the descriptor of the kernel that starts with a function's code.
+/// Returns the descriptor of the kernel that starts at a function's code.
 pub(super) fn descriptor_of<'a>(
     program: &Program<'a>,
     function: &Function<'_>,
 ) -> Option<&'a KernelDescriptor> {
     let descriptor = program.kernel_of(function)?.descriptor.as_ref()?;
     let entry = descriptor.entry();
-    // The function with the code of a kernel of OpenCL has its name, and is another one.
+    // The function with the code of an OpenCL kernel has the kernel's name, but is another function.
     let is_own = (function.ranges.first()).is_some_and(|range| range.start == entry);
     is_own.then_some(descriptor)
 }
 
-/// Returns what is known of the registers when a kernel starts.
+/// Returns the known registers at the start of a kernel.
 pub(super) fn kernel_entry(descriptor: &KernelDescriptor) -> KernelEntry {
     let registers = descriptor.initial_registers();
     let known = registers.iter().filter(|one| coordinate(one).is_some());
@@ -35,7 +34,7 @@ pub(super) fn kernel_entry(descriptor: &KernelDescriptor) -> KernelEntry {
     }
 }
 
-/// Returns the registers that have the address of a kernel's arguments when it starts.
+/// Returns the registers with the address of a kernel's arguments at its start.
 fn kernarg_pointer(registers: &[InitialRegisters]) -> Option<[MachineRegister; 2]> {
     let mut registers = registers.iter();
     let pointer = registers.find(|one| one.holds == InitialValue::KernargSegmentPointer)?;
@@ -44,8 +43,7 @@ fn kernarg_pointer(registers: &[InitialRegisters]) -> Option<[MachineRegister; 2
     Some([first, first.checked_add(1)?].map(MachineRegister::Sgpr))
 }
 
-/// Returns what a register had in a lane when the kernel started. `None` where the dispatch does not tell, and for a lane without a
-/// work-item.
+/// Returns the initial value of a register in a lane, or `None` if the dispatch does not determine it, or the lane has no work-item.
 pub(super) fn initial_value(
     registers: &[InitialRegisters],
     cell: Cell,
@@ -87,14 +85,14 @@ const COORDINATES: [(InitialValue, Counted, usize); 6] = [
     (InitialValue::WorkItemIdZ, Counted::WorkItem, 2),
 ];
 
-/// Returns the coordinate that registers hold and its dimension. `None` if they hold something else.
+/// Returns the coordinate in registers and its dimension, or `None` if they hold something else.
 fn coordinate(one: &InitialRegisters) -> Option<(Counted, usize)> {
     let mut all = COORDINATES.iter();
     let (_, counted, dimension) = all.find(|(holds, ..)| *holds == one.holds)?;
     Some((*counted, *dimension))
 }
 
-/// Returns the register of an item that takes one, or shares it. Trap temporaries are left out: the trap handler writes them.
+/// Returns the register that an item occupies or shares. Trap temporaries are left out, because the trap handler writes them.
 fn cell_of(one: &InitialRegisters) -> Option<Cell> {
     match one.file {
         RegisterFile::Scalar => {

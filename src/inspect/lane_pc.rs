@@ -10,20 +10,20 @@ use crate::eval::{Context, LaneFocus, locate};
 use crate::lane_flow::Reason;
 use crate::location::{Access, Location, Storage, read, read_value};
 
-/// When inactive lanes are located from the machine code ([`lane_flow`](crate::lane_flow)).
+/// The condition for locating inactive lanes with the machine code ([`lane_flow`](crate::lane_flow)).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovery {
     /// If `DW_AT_LLVM_lane_pc` does not locate them.
     #[default]
     WhereMissing,
-    /// Never: what the attribute does not say is not known.
+    /// Never: a lane without an attribute value is unknown.
     Never,
-    /// Always: no attribute is asked.
+    /// Always: attributes are not used.
     Always,
 }
 
-/// The source of a waiting lane's place.
+/// The origin of a waiting lane's position.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneOrigin {
@@ -31,16 +31,15 @@ pub enum LaneOrigin {
     Dwarf,
     /// The machine code, with the state of the wave.
     Recovered {
-        /// The instruction that switched the lane off, an address of the process. `None` if it is unknown
-        /// which of several did.
+        /// The instruction that switched the lane off, an address of the process, or `None` if there are several candidates.
         left: Option<ProcessAddress>,
-        /// The first instruction that executes with the lane on again. `None` if the wave ends before.
+        /// The first instruction that executes with the lane on again, or `None` if the wave ends before.
         resumes: Option<ProcessAddress>,
     },
 }
 
 impl LaneOrigin {
-    /// `dwarf` or `recovered`: `origin` of the JSON documents.
+    /// Returns `dwarf` or `recovered`: `origin` of the JSON documents.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -68,18 +67,18 @@ impl LaneOrigin {
     }
 }
 
-/// Why it is not known where a lane is.
+/// The reason why the position of a lane is unknown.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownLane {
-    /// There is no `DW_AT_LLVM_lane_pc`, and the machine code was not asked.
+    /// There is no `DW_AT_LLVM_lane_pc`, and the machine code was not used.
     NoAttribute,
-    /// The machine code does not tell.
+    /// The machine code does not determine it.
     Code(Reason),
 }
 
 impl UnknownLane {
-    /// The reason's stable name: `reason` of the JSON documents.
+    /// Returns the reason's stable name: `reason` of the JSON documents.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -89,7 +88,7 @@ impl UnknownLane {
     }
 }
 
-/// The reason, for people.
+/// Returns the reason as text.
 impl core::fmt::Display for UnknownLane {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
@@ -112,16 +111,16 @@ pub enum LanePlace {
         /// The source of the place.
         origin: LaneOrigin,
     },
-    /// Not active on entry to the function: if anywhere, it is in a caller ([`StopFrame::lanes_in_callers`]).
+    /// Inactive on entry to the function. It can only be in a caller ([`StopFrame::lanes_in_callers`]).
     Elsewhere,
-    /// The dispatch did not start it: it is nowhere.
+    /// Not started by the dispatch.
     NotDispatched,
     /// The place is unknown.
     Unknown(UnknownLane),
 }
 
 impl LanePlace {
-    /// `active`, `waiting`, `elsewhere` or `unknown`: `state` of the JSON documents.
+    /// Returns `active`, `waiting`, `elsewhere` or `unknown`: `state` of the JSON documents.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -132,7 +131,7 @@ impl LanePlace {
         }
     }
 
-    /// Returns the source of a waiting lane's place. `None` for other lanes.
+    /// Returns the origin of a waiting lane's position, or `None` for other lanes.
     #[must_use]
     pub const fn origin(self) -> Option<LaneOrigin> {
         match self {
@@ -144,7 +143,7 @@ impl LanePlace {
         }
     }
 
-    /// Why it is not known where the lane is, or `not-dispatched`: `reason` of the JSON documents.
+    /// Returns the reason for an unknown position, or `not-dispatched`: `reason` of the JSON documents.
     #[must_use]
     pub const fn reason(self) -> Option<&'static str> {
         match self {
@@ -154,7 +153,7 @@ impl LanePlace {
         }
     }
 
-    /// Why it is not known where the lane is.
+    /// Returns the reason for an unknown position.
     #[must_use]
     pub const fn unknown(self) -> Option<UnknownLane> {
         match self {
@@ -177,23 +176,23 @@ pub struct LanePcs {
     recovery: Recovery,
 }
 
-/// The place of a lane that was not active on entry to a function: in a frame that called it.
+/// The position, in a calling frame, of a lane that was inactive on entry to a function.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneInCaller {
-    /// The frame's level. It can be further out than the call frame information leads.
+    /// The frame's level, which can be further out than the call frame information leads.
     pub level: usize,
     /// The lane's program location there, an address of the process.
     pub pc: ProcessAddress,
 }
 
-/// The lanes of a frame as attributes describe them.
+/// The lanes of a frame according to attributes.
 pub(crate) struct SaidLanes {
-    /// The lanes that are active, a bit each: by `DW_AT_LLVM_active_lane`, or else by EXEC.
+    /// The mask of active lanes, from `DW_AT_LLVM_active_lane`, or else from EXEC.
     pub(crate) active: u64,
-    /// True if the attribute says it.
+    /// True if it is from the attribute.
     pub(crate) says_active: bool,
-    /// The element of `DW_AT_LLVM_lane_pc` for each lane, active or not. `None` if it is undefined.
+    /// The element of `DW_AT_LLVM_lane_pc` for each lane, active or not, or `None` if it is undefined.
     pub(crate) pcs: Vec<Option<ProcessAddress>>,
 }
 
@@ -204,8 +203,8 @@ impl LanePcs {
         &self.places
     }
 
-    /// Returns the program location of each lane from lane 0, an address of the process; nothing where a lane was not active on entry
-    /// to the function, or where it cannot be told.
+    /// Returns the program location of each lane from lane 0, an address of the process. It is `None` for a lane that was inactive on entry to the
+    /// function, or whose position is unknown.
     pub fn pcs(&self) -> impl ExactSizeIterator<Item = Option<ProcessAddress>> {
         self.places.iter().map(|place| match *place {
             LanePlace::Active => Some(self.pc),
@@ -214,7 +213,7 @@ impl LanePcs {
         })
     }
 
-    /// Returns the lanes that are active, a bit each: by `DW_AT_LLVM_active_lane`, by the machine code, or by EXEC.
+    /// Returns the mask of active lanes: from `DW_AT_LLVM_active_lane`, from the machine code, or from EXEC.
     #[must_use]
     pub fn active(&self) -> u64 {
         let lanes = (0..).map(Lane).zip(&self.places);
@@ -222,8 +221,7 @@ impl LanePcs {
         active.fold(0, |mask, (lane, _)| mask | lane.bit())
     }
 
-    /// Returns true if inactive lanes were looked for: by `DW_AT_LLVM_lane_pc`, or in the machine code. Without, they may be
-    /// anywhere.
+    /// Returns true if inactive lanes were located, with `DW_AT_LLVM_lane_pc` or with the machine code. Otherwise they may be anywhere.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.is_known
@@ -245,7 +243,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         self.lane_pcs_by(Recovery::default())
     }
 
-    /// Returns the same; `recovery` says whether the machine code is asked.
+    /// Locates each lane. `recovery` is the condition for using the machine code.
     ///
     /// # Errors
     /// If an expression cannot be evaluated, or the mask of active lanes is not available.
@@ -254,7 +252,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         self.lane_pcs_within(recovery)
     }
 
-    /// Returns the same as a part of another question.
+    /// Locates each lane, as part of another query.
     pub(crate) fn lane_pcs_within(&self, recovery: Recovery) -> Result<LanePcs> {
         if self.is_of_waiting_lanes() {
             return self.for_wave().lane_pcs_within(recovery);
@@ -273,7 +271,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             let active = self.active_said(function.as_ref())?;
             self.with_active(active, lanes.map(|_| unknown))
         } else {
-            // Which lanes are active is not EXEC's to say in sections in which it has others.
+            // In sections where the compiler switches other lanes on, EXEC does not give the active lanes.
             let level = self.frame.level();
             let places = lanes.map(|lane| self.stop.recovered_place(level, lane));
             self.with_active(0, places.collect::<Result<Vec<_>>>()?)
@@ -286,8 +284,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         })
     }
 
-    /// Locates the lanes by attributes. `None` if these do not locate inactive lanes at the
-    /// frame's program location.
+    /// Locates the lanes by attributes. Returns `None` if these do not locate inactive lanes at the frame's program location.
     fn lane_pcs_said(&self, recovery: Recovery) -> Result<Option<LanePcs>> {
         let Some(said) = self.said_lanes()? else {
             return Ok(None);
@@ -309,9 +306,9 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         }))
     }
 
-    /// Returns the active lanes by the machine code: in sections in which the compiler switches others on, EXEC has more than these.
+    /// Returns the active lanes according to the machine code. In sections where the compiler switches others on, EXEC has more than these.
     ///
-    /// * `otherwise`: those of which the code does not tell.
+    /// * `otherwise`: the mask for lanes that the code does not determine.
     fn recovered_active(&self, otherwise: u64) -> Result<u64> {
         let level = self.frame.level();
         let mut active = 0;
@@ -328,7 +325,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Ok(active)
     }
 
-    /// Reads the lanes at the frame's program location from attributes. `None` if these do not locate inactive lanes.
+    /// Reads the lanes at the frame's program location from attributes. Returns `None` if these do not locate inactive lanes.
     pub(crate) fn said_lanes(&self) -> Result<Option<SaidLanes>> {
         let Some(function) = self.function()? else {
             return Ok(None);
@@ -339,12 +336,12 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let wave = self.stop.wave();
         let lanes = wave.wave_size().lanes();
         let context = self.strict_context_of(&function);
-        // What these attributes are about is the whole wave.
+        // These attributes apply to the whole wave.
         let context = Context {
             lane: LaneFocus::None,
             ..context.context()
         };
-        // Nearly all reads here are of one part, and `verify` makes thousands.
+        // Nearly all reads here have one part, and `verify` makes thousands.
         let access = Access {
             meter: None,
             ..self.stop.access(None)
@@ -353,7 +350,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let Some(place) = location.single() else {
             return Err(SpecRule::LanePcKind.into());
         };
-        // A location list that has nothing here says nothing of any lane.
+        // If no entry of a location list holds here, no lane is located.
         if place.storage == Storage::Undefined {
             return Ok(None);
         }
@@ -366,15 +363,15 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         }))
     }
 
-    /// Returns the active lanes of a function by `DW_AT_LLVM_active_lane`, or else by EXEC. Where the attribute has nothing to say of
-    /// the frame's program location, EXEC may have other lanes, and none is returned.
+    /// Returns the active lanes of a function by `DW_AT_LLVM_active_lane`, or else by EXEC. If the attribute has no value at the frame's program
+    /// location, EXEC may have other lanes, and the result is `None`.
     fn active_said(&self, function: Option<&Function<'a>>) -> Result<u64> {
         let said = function.and_then(|one| Some((one, one.simt.active_lane.as_ref()?)));
         let Some((function, attribute)) = said else {
             return self.exec_or_missing();
         };
         let context = self.strict_context_of(function);
-        // What the attribute is about is the whole wave.
+        // The attribute applies to the whole wave.
         let context = Context {
             lane: LaneFocus::None,
             ..context.context()
@@ -385,7 +382,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             return Ok(0);
         }
         let wave = self.stop.wave();
-        // Nearly all reads here are of one part, and `verify` makes thousands.
+        // Nearly all reads here have one part, and `verify` makes thousands.
         let access = Access {
             meter: None,
             ..self.stop.access(None)
@@ -394,7 +391,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Ok(u64::try_from(read_value(&location, lanes, &access)?).unwrap_or(u64::MAX))
     }
 
-    /// Returns places in which lanes of `active` are active, and those that were never started are nowhere.
+    /// Marks the lanes of `active` as active, and lanes that were never started as not dispatched.
     fn with_active(
         &self,
         active: u64,
@@ -418,21 +415,20 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         lanes.map(place).collect()
     }
 
-    /// EXEC in this frame.
+    /// Reads EXEC in this frame.
     fn exec_or_missing(&self) -> Result<u64> {
         let exec = Register::exec(self.wave_size());
         let missing = || Error::from(ErrorKind::Unavailable(Resource::Register(exec)));
         self.exec().ok_or_else(missing)
     }
 
-    /// Where lanes are that were not active on entry to the function of this frame, by lane: in the nearest
-    /// caller that they entered. Nothing for lanes that are somewhere in this frame, for those that the dispatch did
-    /// not start, and for those that no caller knows: one of which it cannot be told where its lanes are ends the search
-    /// for them.
+    /// Returns the positions of lanes that were inactive on entry to the function of this frame, by lane: in the nearest caller that they entered. It
+    /// is `None` for lanes in this frame, for lanes that the dispatch did not start, and for lanes that no caller locates. A caller whose lanes are
+    /// unknown ends the search.
     ///
-    /// * `found`: what [`lane_pcs`](Self::lane_pcs) found of this frame.
+    /// * `found`: the result of [`lane_pcs`](Self::lane_pcs) for this frame.
     ///
-    /// Source: USAGE `DW_AT_LLVM_lane_pc`; a lane only has the frames in which its location is not undefined.
+    /// Source: USAGE `DW_AT_LLVM_lane_pc`. A lane has only the frames in which its location is not undefined.
     #[must_use]
     pub fn lanes_in_callers(&self, found: &LanePcs) -> Vec<Option<LaneInCaller>> {
         let mut places = vec![None; found.places.len()];
@@ -457,7 +453,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
                     }
                     false
                 }
-                // One that is active at the call has entered.
+                // A lane that is active at the call has entered.
                 Some(LanePlace::Active | LanePlace::NotDispatched | LanePlace::Unknown(_))
                 | None => false,
             });
@@ -466,13 +462,13 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     }
 }
 
-/// Reads an address for each lane. `None` if it is undefined.
+/// Reads an address for each lane, with `None` for an undefined one.
 fn read_addresses(
     location: &Location<'_>,
     lanes: u32,
     access: &Access<'_>,
 ) -> Result<Vec<Option<ProcessAddress>>> {
-    /// The size of an address in bits: that of the generic type.
+    /// The size of an address in bits, which equals the generic type's.
     const SIZE: u64 = 64;
     let bits = read(location, SIZE.saturating_mul(lanes.into()), access)?;
     let lanes = bits.bytes.chunks_exact(8).zip((0u64..).step_by(64));

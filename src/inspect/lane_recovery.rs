@@ -1,5 +1,5 @@
-//! Locates the lanes of a stop by the machine code: asks `lane_flow`, compares with the call frame information, and finds
-//! the source lines that a reader expects.
+//! Locates the lanes of a stop by the machine code. It calls `lane_flow`, compares the result with the call frame information, and finds the expected
+//! source lines.
 
 use super::lane_pc::{LaneOrigin, LanePlace, Recovery, UnknownLane};
 use super::program::Program;
@@ -15,7 +15,7 @@ impl Stop<'_, '_> {
             return found.as_ref().map_err(Error::clone);
         }
         let found = self.recover();
-        // Another question may have more left than this one.
+        // Another query may have a larger budget left.
         if let Err(error) = &found
             && matches!(error.kind(), ErrorKind::Limit { .. })
         {
@@ -38,14 +38,14 @@ impl Stop<'_, '_> {
         flow.stop(wave, pc, load_address, self.dispatched(), self.meter())
     }
 
-    /// Returns the lanes that the dispatch started, a bit each. `None` if that is not known.
+    /// Returns the mask of lanes that the dispatch started, or `None` if it is unknown.
     pub(super) fn dispatched(&self) -> Option<u64> {
         let wave = self.wave();
         wave.dispatch()?.lanes(wave.wave_size())
     }
 
-    /// Where a lane is by the machine code, in a frame that the call frame information found: unknown if the code
-    /// finds another one there.
+    /// Returns the position of a lane according to the machine code, in a frame from the call frame information. It is unknown if the code finds
+    /// another frame there.
     pub(super) fn recovered_place(&self, level: usize, lane: Lane) -> Result<LanePlace> {
         let found = self.recovered()?.frames.get(level).map(|frame| frame.pc);
         let frame = self.call_frame(level);
@@ -58,12 +58,12 @@ impl Stop<'_, '_> {
         }
     }
 
-    /// Returns the place of a lane in a frame that the machine code finds.
+    /// Returns the position of a lane in a frame from the machine code.
     fn place_in(&self, level: usize, lane: Lane) -> Result<LanePlace> {
         let found = self.recovered()?;
         let state = match found.frames.get(level) {
             Some(frame) => frame.lanes.get(usize::from(lane.0)).copied(),
-            // Every lane that was started is in a frame further in, and so at the call in this one.
+            // Every started lane is in an inner frame, and therefore at the call in this one.
             None => Some(match found.lane(lane.0).1 {
                 LaneState::Active | LaneState::Waiting { .. } => LaneState::Active,
                 LaneState::Elsewhere => LaneState::Elsewhere,
@@ -100,8 +100,8 @@ impl Stop<'_, '_> {
         })
     }
 
-    /// Where a lane is in a caller that the machine code finds, if it is to be asked: also one that the call frame
-    /// information does not lead to, or has another one for.
+    /// Returns the position of a lane in a caller from the machine code, if that is to be used. The call frame information may not lead to this
+    /// caller, or find another one.
     pub(super) fn recovered_in_caller(
         &self,
         level: usize,
@@ -117,10 +117,9 @@ impl Stop<'_, '_> {
 }
 
 impl Program<'_> {
-    /// Returns the address in the code object that is given for a waiting lane: of those that are right one with a source line, if there is
-    /// one.
+    /// Returns the address in the code object to report for a waiting lane. Among the equivalent addresses, one with a source line is preferred.
     ///
-    /// * `known`: its `pc` is returned if none has a line.
+    /// * `known`: its `pc` is the result if none has a line.
     pub(crate) fn place_with_line(
         &self,
         wave_size: WaveSize,
@@ -132,7 +131,7 @@ impl Program<'_> {
             .unwrap_or(known.pc))
     }
 
-    /// Returns the same. `None` if none of them has a line.
+    /// Returns the address to report, or `None` if no candidate has a line.
     pub(crate) fn line_in_gap(
         &self,
         wave_size: WaveSize,

@@ -1,4 +1,4 @@
-//! Formats the texts of a variable in each lane, and shares the work that lanes have in common.
+//! Formats a variable in each lane, and shares the work between lanes.
 
 use super::value::{Contents, VariableValue};
 use crate::arch::Lane;
@@ -35,29 +35,29 @@ use crate::meter::Meter;
 #[derive(Debug)]
 pub struct LaneTexts<'t> {
     value: &'t VariableValue<'t>,
-    /// The bits of all lanes, if none is missing and all lanes have the same type: those of nearly every variable.
+    /// The bits of all lanes, if none is missing and all lanes have the same type, as for nearly every variable.
     complete: Option<&'t LaneBits>,
     quick: Quick<'t>,
     form: Form<'t>,
     types: &'t TypeTable,
     options: &'t Options,
     text: &'t mut String,
-    /// The bytes that `text` was made from, if it depends only on them.
+    /// The bytes for which `text` was formatted, if it depends only on them.
     last: Option<&'t [u8]>,
-    /// The places at which `text` can be broken into lines, if they are wanted.
+    /// The places at which `text` can be broken into lines, if requested.
     marks: Option<Vec<Mark>>,
 }
 
-/// The form of most texts, for which no lane needs a question of its own.
+/// The form of most texts, for which lanes need no separate query.
 #[derive(Debug)]
 enum Quick<'t> {
-    /// Something else.
+    /// Another form.
     No,
-    /// There are none.
+    /// There are no bits.
     Nothing,
-    /// Each lane has an integer of 4 bytes; with the one whose text there is.
+    /// Each lane has an integer of 4 bytes. The field is the integer of the current text.
     Dwords(&'t [[u8; 4]], Dword, Option<[u8; 4]>),
-    /// All lanes have the same text, once it is there; how many lanes.
+    /// All lanes have the same text, once formatted. The field is the number of lanes.
     Same(usize),
 }
 
@@ -97,8 +97,7 @@ impl<'t> LaneTexts<'t> {
         }
     }
 
-    /// Returns the value in a lane as a debugger of C prints it, whether or not the lane executes. `None` if there
-    /// are no bits.
+    /// Returns the value in a lane in C debugger syntax, whether or not the lane executes, or `None` if there are no bits.
     #[inline]
     pub fn text(&mut self, lane: Lane) -> Option<&str> {
         let lane_number = usize::from(lane.0);
@@ -119,7 +118,7 @@ impl<'t> LaneTexts<'t> {
         self.print(lane, None).then_some(self.text.as_str())
     }
 
-    /// Returns the same as a part of a question, with the places where the text can be broken into lines.
+    /// Formats the value as part of a query, with the places where the text can be broken into lines.
     #[cfg(feature = "serde")]
     pub(crate) fn marked(&mut self, lane: Lane, meter: &Meter) -> Option<(&str, &[Mark])> {
         self.marks.get_or_insert_default();
@@ -127,18 +126,18 @@ impl<'t> LaneTexts<'t> {
         is_there.then_some((&*self.text, self.marks.as_deref().unwrap_or_default()))
     }
 
-    /// Makes the text that of a lane; whether there is one. Without a meter it is a question of its own.
+    /// Sets the text to a lane's. Returns false if it has none. Without a meter it is a separate query.
     pub(super) fn print(&mut self, lane: Lane, meter: Option<&Meter>) -> bool {
         match self.complete {
             Some(bits) => {
                 let bytes = bits.bytes(lane);
                 self.quick = match (&self.quick, bits.same_lanes()) {
-                    // There may be another text now.
+                    // The text may change now.
                     (Quick::Dwords(dwords, form, _), _) => Quick::Dwords(dwords, *form, None),
                     (_, Some(lanes)) if usize::from(lane.0) < lanes => Quick::Same(lanes),
                     _ => Quick::No,
                 };
-                // Storage that is the same for all lanes is there once.
+                // Storage that is the same for all lanes is stored once.
                 let is_last = |last: &[u8]| core::ptr::eq(last, bytes) || last == bytes;
                 if !self.last.is_some_and(is_last) {
                     self.print_anew(&TypedBytes::known(bytes), lane, meter);

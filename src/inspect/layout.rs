@@ -1,4 +1,4 @@
-//! Lays out types whose bounds or member places are computed at run time, possibly different in each lane.
+//! Lays out types whose bounds or member offsets are computed at run time, possibly different in each lane.
 //!
 //! Sources: DWARF 5 §2.19, §5.5, §5.7.6, §5.13; HET A.2.5.1 (the current object), A.5.7.3.
 
@@ -16,14 +16,14 @@ use crate::eval::{
 };
 use crate::location::{Access, Bits, Location, Storage, read, read_value};
 
-/// The type of a variable in each lane, where it is laid out at run time.
+/// The type of a variable in each lane, if it is laid out at run time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LaneTypes {
     /// The type in each lane.
     pub(super) lanes: Vec<TypeId>,
     /// The targets of implicit pointers in each lane.
     pub(super) pointees: Vec<Vec<Pointee>>,
-    /// The type of all lanes that have one, if it is the same.
+    /// The common type of all lanes that have one, if it is the same.
     common: Option<TypeId>,
     is_varied: bool,
 }
@@ -48,13 +48,13 @@ impl LaneTypes {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the type, if it is the same in all lanes that were looked at.
+    /// Returns the type, if it is the same in all examined lanes.
     pub(super) fn common(&self) -> Option<TypeId> {
         self.common.filter(|_| !self.is_varied)
     }
 }
 
-/// Returns true if a type is a vector whose elements have one byte, or another name for one.
+/// Returns true if a type, or its alias target, is a vector whose elements have one byte.
 pub(super) fn is_vector_of_bytes(types: &TypeTable, ty: TypeId) -> bool {
     matches!(
         &shape::resolve(types, ty).ty.kind,
@@ -62,7 +62,7 @@ pub(super) fn is_vector_of_bytes(types: &TypeTable, ty: TypeId) -> bool {
     )
 }
 
-/// Returns true if a type is a truth value of one byte, or a vector of one.
+/// Returns true if a type is a boolean of one byte, or a vector of one.
 pub(super) fn is_truth_value(types: &TypeTable, ty: TypeId) -> bool {
     let mut kind = &shape::resolve(types, ty).ty.kind;
     if let TypeKind::Array {
@@ -81,7 +81,7 @@ pub(super) fn is_truth_value(types: &TypeTable, ty: TypeId) -> bool {
     )
 }
 
-/// Returns true if a type is an array that does not say how many elements it has, not even where a program runs: `extern int e[]`.
+/// Returns true if a type is an array of unknown length even at run time: `extern int e[]`.
 pub(crate) fn is_open_array(types: &mut TypeTable, ty: TypeId) -> bool {
     let TypeKind::Array { dimensions, .. } = &shape::resolve(types, ty).ty.kind else {
         return false;
@@ -94,11 +94,11 @@ pub(super) fn is_class(types: &TypeTable, ty: TypeId) -> bool {
     matches!(shape::resolve(types, ty).ty.kind, TypeKind::Record { .. })
 }
 
-/// The most levels of parts whose layout is found at run time.
+/// The maximum nesting of parts with a run-time layout.
 const DEPTH: u32 = 32;
 
 impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
-    /// Reads a variable lane by lane, with the layout that its type has in the lane.
+    /// Reads a variable lane by lane, with the layout of its type in the lane.
     pub(super) fn fetch_laid_out(
         &self,
         ty: TypeId,
@@ -114,7 +114,7 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
                 lane: LaneFocus::One(lane),
                 ..within.context
             };
-            // What a lane that does not execute holds as a bound may be anything.
+            // In an inactive lane, a bound may have any value.
             let read = match is_active(self.exec, lane) {
                 true => locate(attribute, &context).and_then(|location| {
                     let id = frame_context.laid_out(ty, &location, lane, types)?;
@@ -158,11 +158,11 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
 }
 
 impl<'p> FrameContext<'_, 'p, '_> {
-    /// Returns the type that an object of type `ty` has at a location in a lane: the type itself, or one with the bounds of arrays and the
-    /// places of members that expressions and variables say, also in its members.
+    /// Returns the type of an object of type `ty` at a location in a lane. It is the type itself, or one with evaluated array bounds and member
+    /// offsets, also in its members.
     ///
     /// # Errors
-    /// If what a type says cannot be evaluated.
+    /// If an expression in the type cannot be evaluated.
     pub(crate) fn laid_out(
         &self,
         ty: TypeId,
@@ -209,7 +209,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
             let Ok(place) = location.offset_by_bits(start.into(), self.stop().arena()) else {
                 continue;
             };
-            // A member that cannot be laid out costs the others nothing.
+            // A member without a layout does not affect the others.
             match self.laid_out_within(member.ty, &place, lane, types, depth) {
                 Ok(laid_out) => {
                     has_other |= laid_out != member.ty;
@@ -225,7 +225,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
         })
     }
 
-    /// Returns the type of an entry whose own layout is found out at a location in a lane.
+    /// Returns the type of an entry whose own layout is evaluated at a location in a lane.
     fn laid_out_by(
         &self,
         entry: DieId,
@@ -270,7 +270,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
         }
     }
 
-    /// Returns the number that a variable holds in the lane in focus.
+    /// Returns the number in a variable, in the lane in focus.
     fn number_in(&self, entry: DieId, within: &VariableContext<'_, 'p, '_>) -> Result<i128> {
         let stop = self.stop();
         let variable = stop.program().info().number_variable(entry)?;
@@ -284,7 +284,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
         };
         let within = &VariableContext { context, ..*within };
         let bits = self.number_at(&attribute, variable.byte_size, within)?;
-        // Not negative, as it was read; the sign is that of the variable's type.
+        // It was read as unsigned; the variable's type determines the sign.
         let unused = u32::try_from(variable.byte_size.saturating_mul(8)).unwrap_or(128);
         let unused = 128u32.saturating_sub(unused);
         Ok(if variable.is_signed {
@@ -298,7 +298,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
         })
     }
 
-    /// Returns the number of so many bytes, without a sign, that is at a location in the lane in focus.
+    /// Returns the unsigned number of this many bytes at a location, in the lane in focus.
     fn number_at(
         &self,
         attribute: &LocationAttribute<'p>,
@@ -326,14 +326,14 @@ impl<'p> FrameContext<'_, 'p, '_> {
     }
 }
 
-/// Returns how many bits after `object` a member is, in the same storage.
+/// Returns the distance in bits from `object` to a member, in the same storage.
 fn distance(object: &Location<'_>, member: &Location<'_>) -> Result<i128> {
     let elsewhere = || Error::from(ErrorKind::Unsupported("a member outside of its object"));
     let (Some(from), Some(to)) = (object.single(), member.single()) else {
         return Err(elsewhere());
     };
     let same = match (from.storage, to.storage) {
-        // Which lane made the place does not matter: both were made for the one in focus.
+        // The lane of the place does not matter, since both are for the lane in focus.
         (Storage::Memory { space: one, .. }, Storage::Memory { space: other, .. }) => one == other,
         (one, other) => one == other,
     };

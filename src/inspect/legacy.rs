@@ -22,7 +22,7 @@ use crate::object::descriptor::KernelDescriptor;
 use crate::object::{Kernel, SymbolSection};
 use fallible_iterator::FallibleIterator;
 
-/// Returns how a function reaches its stack; where there is none, nobody knows.
+/// Returns a function's access to its stack. Without a function it is unknown.
 fn legacy_frame(
     program: &Program<'_>,
     wave_size: WaveSize,
@@ -45,7 +45,7 @@ fn legacy_frame(
             base,
             scaled_by: None,
         },
-        // A frame that starts at address 0 does so on any processor.
+        // A frame at address 0 does not depend on the processor.
         None => LegacyFrame {
             base: if base == LegacyBase::Zero {
                 base
@@ -57,8 +57,8 @@ fn legacy_frame(
     }
 }
 
-/// Returns true for a kernel whose frame is the first in the lane's private memory. Where waves can ask for more vector registers,
-/// memory may be set apart for those before it.
+/// Returns true for a kernel whose frame is the first in the lane's private memory. If waves can allocate more vector registers dynamically, memory
+/// may be reserved for these before it.
 fn frame_starts_at_zero(program: &Program<'_>, function: &Function<'_>) -> bool {
     let descriptor = program
         .kernel_of(function)
@@ -73,8 +73,8 @@ const START_OF_PRIVATE: ExpressionBytes<'static> = {
     ExpressionBytes::alone(bytes, Unit::unknown(Encoding::AMDGPU))
 };
 
-/// What expressions in a function refer to. An optimised kernel has no `DW_AT_frame_base`: LLVM leaves it out where no register
-/// holds the start of the frame.
+/// Returns the attributes of a function that expressions need. An optimized kernel has no `DW_AT_frame_base`: LLVM omits it if no register holds the
+/// start of the frame.
 pub(super) fn subprogram<'p>(
     program: &Program<'p>,
     function: &Function<'p>,
@@ -93,8 +93,7 @@ pub(super) fn subprogram<'p>(
     subprogram
 }
 
-/// Says what locations of a unit without the extensions mean; as a [`Resolver`], it gives those that expressions
-/// refer to as they are meant.
+/// Translates the locations of a unit without the extensions. As a [`Resolver`], it returns translated locations for references in expressions.
 pub(super) struct LegacyReader<'p, 'a> {
     asked: Asked<'p, 'a>,
     info: &'p DebugInfo<'a>,
@@ -105,14 +104,14 @@ pub(super) struct LegacyReader<'p, 'a> {
     has_stack_value: bool,
 }
 
-/// The setting in which units are read: that of a frame, or of a program without a frame.
+/// The setting in which units are read: a frame, or a program without a frame.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'p, 'a> {
     pub(super) program: &'p Program<'a>,
     pub(super) reading: Reading,
-    /// How large the waves are, by which frame registers can be scaled.
+    /// The size of the waves, by which frame registers can be scaled.
     pub(super) wave_size: WaveSize,
-    /// Where what an expression means is kept.
+    /// The arena for translated expressions.
     pub(super) arena: &'p Arena<'p>,
     pub(super) meter: &'p Meter,
 }
@@ -148,7 +147,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         }
     }
 
-    /// What an expression means for an object, if its size is known. Its length is paid for: rewriting it is work like evaluating it.
+    /// Translates an expression for an object, if its size is known. Charges for its length, since translating is work like evaluating.
     pub(super) fn meaning(
         &self,
         expression: &ExpressionBytes<'p>,
@@ -159,14 +158,14 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         Ok(self.keep(expression, &meaning))
     }
 
-    /// Returns the same for the location of a variable, which is kept in its plan and costs as much when it is asked for again.
+    /// Translates the location of a variable, and keeps the result in its plan. A repeated query is charged the same.
     pub(super) fn planned_meaning(
         &self,
         expression: &ExpressionBytes<'p>,
         object: ObjectShape,
         variable: &PlannedVariable<'_>,
     ) -> Result<Meanings<'p>> {
-        /// As many bytes as locations of real code have; a long one could be that of many variables.
+        /// The maximum length in real code. A longer location is not kept, because many variables could share it.
         const LONGEST: usize = 128;
         if expression.bytes.len() > LONGEST {
             return self.meaning(expression, Some(object));
@@ -186,13 +185,13 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         }
     }
 
-    /// Returns the pointer in a slot that leads to a variable, so far as it can be another than a generic one.
+    /// Returns the pointer in a slot that leads to a variable, if it may differ from a generic one.
     ///
-    /// Clang keeps the address of a result that the caller provides memory for in a slot (`result.ptr`): where its own
-    /// address space is private, in 4 bytes. Such a variable has the type that its function returns, and a class type. In a
-    /// variable that is said to be in private memory itself, the pointer may be one into private memory, too.
+    /// For a result in memory from the caller, Clang keeps the address in a slot (`result.ptr`). If that address is in the private address space, it
+    /// has 4 bytes. Such a variable has its function's result type, which is a class. For a variable whose location gives private memory for the slot
+    /// itself, the pointer may be a private one too.
     ///
-    /// * `address`: where the frame is.
+    /// * `address`: the address of the frame.
     pub(super) fn slot_pointer(
         &self,
         variable: &Variable<'_>,
@@ -203,7 +202,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         let Some(LocationAttribute::Expression(expression)) = variable.location else {
             return Ok(SlotPointer::Generic);
         };
-        // Nearly no location ends so.
+        // Hardly any location ends like this.
         if expression.bytes.last() != Some(&DEREF) {
             return Ok(SlotPointer::Generic);
         }
@@ -240,8 +239,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         &self.asked
     }
 
-    /// What the location of a truth value means if it is in scalar registers; see `truth`. Nothing if it means what that of
-    /// any other object does.
+    /// Translates the location of a boolean in scalar registers; see `truth`. Returns `None` if it needs no special treatment.
     pub(super) fn truth_meaning(
         &self,
         expression: &ExpressionBytes<'p>,
@@ -256,7 +254,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         self.asked.meter.work(length.div_ceil(8))
     }
 
-    /// Returns the readings of an expression, as long as the arena lives.
+    /// Returns the readings of an expression, stored in the arena.
     fn keep(&self, expression: &ExpressionBytes<'p>, meaning: &Meaning) -> Meanings<'p> {
         let unit = Unit {
             encoding: expression.unit.encoding.in_memory(),
@@ -273,8 +271,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         }
     }
 
-    /// Refuses the location of an object whose size only the wave tells, unless it is one of memory: no register holds
-    /// an array of variable length.
+    /// Rejects the location of an object with a run-time size, unless it is in memory: no register holds an array of variable length.
     pub(super) fn check_memory(&self, expression: &ExpressionBytes<'p>) -> Result<()> {
         let large = ObjectShape {
             bits: u64::MAX,
@@ -287,7 +284,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
             .map_or(Ok(()), |doubt| Err(doubt.reason.into()))
     }
 
-    /// Returns the meaning of an expression if it has exactly one.
+    /// Returns the translation of an expression if it is unambiguous.
     fn one(&self, expression: ExpressionBytes<'p>) -> Result<ExpressionBytes<'p>> {
         let meanings = self.meaning(&expression, None)?;
         if let Some(doubt) = meanings.doubts.first() {
@@ -299,8 +296,8 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         }
     }
 
-    /// Returns what the expression of a value means, where only one answer will do. Locations are what can be read in several ways: it is
-    /// read as the one that holds the value, without the operation that says so.
+    /// Translates the expression of a value, which must be unambiguous. Only locations can be ambiguous, so it is translated as the location of a
+    /// value, and the final `DW_OP_stack_value` is removed.
     fn one_value(&self, value: ExpressionBytes<'p>) -> Result<ExpressionBytes<'p>> {
         let bytes = [value.bytes, &[STACK_VALUE]].concat();
         let bytes = self.asked.arena.keep(bytes);
@@ -312,7 +309,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
         Ok(ExpressionBytes { bytes, ..meant })
     }
 
-    /// Returns the location that is meant by an attribute, where only one answer will do.
+    /// Translates the location in an attribute, which must be unambiguous.
     pub(super) fn attribute(
         &self,
         attribute: LocationAttribute<'p>,
@@ -321,7 +318,7 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
             LocationAttribute::Expression(expression) => {
                 self.one(expression).map(LocationAttribute::Expression)
             }
-            // Its expressions are rewritten when they are chosen.
+            // Its expressions are translated when they are selected.
             LocationAttribute::List { .. } => Ok(attribute),
         }
     }
@@ -331,9 +328,9 @@ impl<'p, 'a> LegacyReader<'p, 'a> {
 struct Slot {
     /// The operand of `DW_OP_fbreg`.
     offset: i64,
-    /// The number of the address space that the slot is said to be in.
+    /// The number of the slot's address space, if the location gives one.
     space: Option<u64>,
-    /// True if the location is the object at the pointer in the slot.
+    /// True if the location is the target of the pointer in the slot.
     leads_to_object: bool,
 }
 
@@ -358,7 +355,7 @@ impl Slot {
     }
 }
 
-/// What an expression means: the same expression in each of its readings, and what cannot be told.
+/// The translations of an expression, one for each reading, and the unknown bits.
 pub(super) struct Meanings<'p> {
     pub(super) readings: SmallVec<[ExpressionBytes<'p>; 1]>,
     pub(super) doubts: Vec<Doubt>,
@@ -379,7 +376,7 @@ impl LegacyUnit for LegacyReader<'_, '_> {
 
     fn is_loaded(&self, address: u64) -> bool {
         let object = self.asked.program.object();
-        // Sections that are not linked have addresses that were made up.
+        // Unlinked sections have synthetic addresses.
         !object.is_relocatable()
             && object.sections().iter().any(|section| {
                 section.allocated
@@ -405,7 +402,7 @@ impl LegacyUnit for LegacyReader<'_, '_> {
         if !symbols.is_empty() && !undefined {
             return true;
         }
-        // An object that fills all of the kernel's local memory starts where that does.
+        // An object that fills all of the kernel's local memory starts at its beginning.
         let size = |kernel: &Kernel| {
             let descriptor = kernel.descriptor.as_ref();
             descriptor.map(|descriptor| u64::from(descriptor.group_segment_fixed_size()))
@@ -461,7 +458,7 @@ impl<'p> Resolver<'p> for LegacyReader<'p, '_> {
         let mut items = operations(value.bytes, value.unit.encoding);
         while let Some(item) = items.next()? {
             if matches!(item.operation, Operation::Fbreg { .. }) {
-                // The frame that is known here is the callee's.
+                // The frame known here is the callee's.
                 let what = "DW_OP_fbreg in the DW_AT_call_value of a legacy unit";
                 return Err(ErrorKind::Unsupported(what).into());
             }
@@ -473,18 +470,18 @@ impl<'p> Resolver<'p> for LegacyReader<'p, '_> {
     }
 }
 
-/// The convention by which the locations of a unit are read.
+/// The convention for reading the locations of a unit.
 pub(super) enum UnitReader<'p, 'a> {
     /// Strictly.
     Strict,
-    /// Strictly, which names lanes.
+    /// Strictly, in a unit that uses lanes.
     NamedLanes,
-    /// As those of units without the extensions are meant.
+    /// In LLVM's convention for units without the extensions.
     Legacy(LegacyReader<'p, 'a>),
 }
 
 impl<'p, 'a> UnitReader<'p, 'a> {
-    /// * `function`: the frame's, if there is one.
+    /// * `function`: the frame's function, if there is one.
     pub(super) fn new(
         asked: Asked<'p, 'a>,
         function: Option<&Function<'a>>,
@@ -514,14 +511,14 @@ impl<'p, 'a> UnitReader<'p, 'a> {
         }
     }
 
-    /// Refuses a location that takes an address from a vector register without naming a lane, where the unit names
-    /// lanes: as specified that is the address in lanes 0 and 1 together, for all lanes.
+    /// Rejects a location that takes an address from a vector register without a lane, in a unit that uses lanes. As specified, that is the address
+    /// in lanes 0 and 1 together, for all lanes.
     pub(super) fn check(&self, expression: &ExpressionBytes<'_>) -> Result<()> {
         if !matches!(self, UnitReader::NamedLanes) || !expression.bytes.contains(&BREGX) {
             return Ok(());
         }
         let mut items = operations(expression.bytes, expression.unit.encoding);
-        // What does not decode is left to the evaluation.
+        // Decoding errors are left to the evaluation.
         while let Ok(Some(item)) = items.next() {
             if let Operation::Bregx { register, .. } = item.operation
                 && Register::from_number(register).is_some_and(Register::is_vector)

@@ -1,11 +1,10 @@
-//! Answers the questions of a debugger about a stopped wave: its frames, and the variables of each, lane by lane.
+//! Answers the queries of a debugger about a stopped wave: its frames, and the variables of each, lane by lane.
 //!
-//! Joins the layers below. It adds one rule of its own: how the variables of LLVM without the
-//! extensions are read (`spec-notes/legacy-llvm.md`).
+//! It combines the layers below. It adds one rule: the reading of LLVM's variable locations without the extensions (`spec-notes/legacy-llvm.md`).
 //!
-//! A debugger loads a [`Program`] once for each code object, and makes a [`Stop`] when a wave stops.
+//! A debugger loads a [`Program`] once for each code object, and creates a [`Stop`] when a wave stops.
 //!
-//! The whole question, with what a debugger has at a stop: a code object, and a [`Wave`](crate::wave::Wave), here a snapshot.
+//! A complete example, with a code object and a [`Wave`](crate::wave::Wave) as a debugger has them at a stop. Here the wave is a snapshot:
 //!
 //! ```
 //! use hetdwarf::prelude::*;

@@ -1,7 +1,7 @@
-//! Keeps the facts that all waves at an address share: the function and its variables.
+//! Keeps the data that all waves at an address share: the function and its variables.
 //!
-//! Thousands of waves stop at a few addresses, and each gets the same questions. Only reading is left for each wave:
-//! registers and memory. A plan lists what `debug_info` keeps for the file, and no question is charged for it.
+//! Thousands of waves stop at a few addresses, and each gets the same queries. Only registers and memory must be read for each wave. A plan contains
+//! data that `debug_info` keeps for the file, which queries are not charged for.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -19,9 +19,9 @@ pub(super) struct FramePlan<'a> {
     pub(super) function: Arc<Function<'a>>,
     /// In the order of [`variables`](super::StopFrame::variables).
     pub(super) variables: Box<[PlannedVariable<'a>]>,
-    /// For each inlined call, the innermost first, where in `variables` its own end.
+    /// For each inlined call, innermost first, the end of its variables in `variables`.
     ends: Box<[usize]>,
-    /// The kept values of variables that the debugging information does not locate here; see [`kept`](FramePlan::kept).
+    /// The kept values of variables without a location here; see [`kept`](FramePlan::kept).
     kept: [OnceLock<KeptAt>; 4],
 }
 
@@ -29,7 +29,7 @@ pub(super) struct FramePlan<'a> {
 #[derive(Debug, Default)]
 pub(super) struct KeptAt {
     pub(super) kept: Kept,
-    /// The steps that finding it took. Each question is charged for them.
+    /// The steps for finding it, charged to each query.
     pub(super) steps: u64,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct PlannedVariable<'a> {
     pub(super) variable: Arc<Variable<'a>>,
     /// The entry of its location list that holds here.
     pub(super) listed: OnceLock<Listed<'a>>,
-    /// The meaning of that expression by the producer's conventions: for an object of this shape, in waves of this size.
+    /// The translation of that expression by the producer's conventions, for an object of this shape, in waves of this size.
     pub(super) meaning: OnceLock<(ObjectShape, WaveSize, Meaning)>,
 }
 
@@ -64,8 +64,8 @@ impl<'a> FramePlan<'a> {
         }
     }
 
-    /// What registers and the stack have of variables, in waves of a size. A frame that calls has other contents than one that stopped at
-    /// the same address.
+    /// Returns the values kept in registers and on the stack, in waves of a size. A calling frame keeps other values than a frame that stopped at the
+    /// same address.
     pub(super) fn kept(&self, wave_size: WaveSize, calls: bool) -> &OnceLock<KeptAt> {
         let [stopped32, stopped64, calling32, calling64] = &self.kept;
         match (wave_size, calls) {
@@ -76,7 +76,7 @@ impl<'a> FramePlan<'a> {
         }
     }
 
-    /// Returns how many inlined calls the variable with this index is outside of: 0 for those of the innermost frame.
+    /// Returns the number of inlined calls that do not contain the variable with this index, or 0 for a variable of the innermost frame.
     pub(super) fn depth_of(&self, index: usize) -> usize {
         self.ends.partition_point(|end| *end <= index)
     }
@@ -92,11 +92,11 @@ impl<'a> PlannedVariable<'a> {
     }
 }
 
-/// The most variables and plans that are kept. A plan counts as several variables. The total is about 4 MiB.
+/// The maximum number of variables and plans kept. A plan counts as several variables. The total is about 4 MiB.
 const MOST: usize = 1 << 14;
 const PLAN: usize = 4;
 
-/// The plans of addresses that were asked for.
+/// The plans of the addresses queried so far.
 #[derive(Debug, Default)]
 pub(super) struct Plans<'a> {
     known: Mutex<Known<'a>>,
@@ -114,12 +114,12 @@ impl<'a> Plans<'a> {
         lock(&self.known).plans.get(&address).cloned()
     }
 
-    /// Returns true if what is in scope is little enough to be kept. What is not is read by each question, which is charged for it.
+    /// Returns true if the variables in scope are few enough to be kept. Otherwise each query reads them, and is charged.
     pub(super) fn may_keep(in_scope: &InScope<'a>) -> bool {
         in_scope.variables.len().saturating_add(PLAN) <= MOST
     }
 
-    /// Keeps a plan. There is no end of addresses, so that it starts anew when it has become large.
+    /// Keeps a plan. The number of addresses is unbounded, so the cache is cleared when it becomes large.
     pub(super) fn keep(&self, address: u64, plan: &Arc<FramePlan<'a>>) {
         let size = plan.variables.len().saturating_add(PLAN);
         let known = &mut *lock(&self.known);

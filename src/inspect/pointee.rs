@@ -1,7 +1,7 @@
-//! Pointers that were optimised away, but whose targets are known (`DW_OP_implicit_pointer`).
+//! Formats pointers that were optimized away, but whose targets are known (`DW_OP_implicit_pointer`).
 //!
-//! Such a pointer has no bits. Its text is that of its target, which is evaluated in the lane: `(int *) → 42`.
-//! Sources: DWARF 5 §2.6.1.1.4; HET A.2.5.4.4.5.
+//! Such a pointer has no bits. It is shown by its target, which is evaluated in the lane: `(int *) → 42`. Sources: DWARF 5 §2.6.1.1.4; HET
+//! A.2.5.4.4.5.
 
 use super::context::{FrameContext, VariableContext};
 use super::layout::LaneTypes;
@@ -18,17 +18,17 @@ use crate::eval::{
 };
 use crate::location::{ImplicitPointer, Location, Place, Storage, read};
 
-/// The most pointers that are followed in a chain, which may be circular.
+/// The maximum number of pointers followed in a chain, which may be circular.
 const DEPTH: u32 = 8;
 
-/// The most parts of a composite that are searched for pointers.
+/// The maximum number of parts of a composite searched for pointers.
 const PARTS: usize = 1024;
 
-/// The most levels of types between a structure and a pointer in it.
+/// The maximum number of type levels between a structure and a pointer in it.
 const NESTING: usize = 64;
 
 impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
-    /// Adds what pointers without bits stand for, in each lane that executes.
+    /// Adds the targets of pointers without bits, in each executing lane.
     pub(super) fn follow_pointers(
         &self,
         contents: &Contents<'p>,
@@ -45,7 +45,7 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
             }
             Contents::None | Contents::Constant(_) | Contents::Failed(_) => false,
         };
-        // Nearly no variable has any.
+        // Hardly any variable has one.
         if !has_pointer {
             return;
         }
@@ -66,7 +66,7 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
 }
 
 impl<'p> FrameContext<'_, 'p, '_> {
-    /// Returns what the pointers stand for that have no bits, of an object of type `ty` at a location.
+    /// Returns the targets of pointers without bits in an object of type `ty` at a location.
     pub(crate) fn pointees(
         &self,
         object: (&Location<'p>, TypeId),
@@ -95,7 +95,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
         found.into_iter().filter_map(text).collect()
     }
 
-    /// Returns the text of what a pointer to a `target` stands for.
+    /// Returns the text for the target, of type `target`, of a pointer.
     fn pointee(
         &self,
         (pointer, target): (&ImplicitPointer, TypeId),
@@ -130,7 +130,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
         Ok(text)
     }
 
-    /// Returns where the target of a pointer is in a lane.
+    /// Returns the location of a pointer's target in a lane.
     ///
     /// # Errors
     /// If it has no location.
@@ -182,7 +182,7 @@ pub(crate) fn implicit_unit(location: &Location<'_>) -> Option<UnitId> {
     Some(UnitId(pointer.unit))
 }
 
-/// Returns the pointer without bits that a location is.
+/// Returns the pointer without bits, if the location is one.
 pub(crate) fn implicit_pointer<'p>(location: &Location<'p>) -> Option<&'p ImplicitPointer> {
     if !may_have_pointer(location) {
         return None;
@@ -202,7 +202,7 @@ fn may_have_pointer(location: &Location<'_>) -> bool {
     })
 }
 
-/// Returns the implicit pointers that are in a location as a whole, and where, in bits.
+/// Returns the complete implicit pointers in a location, and their bit offsets.
 fn implicit_pointers<'p>(location: &Location<'p>) -> Vec<(u64, &'p ImplicitPointer)> {
     let mut found = Vec::new();
     let mut waiting = vec![(0u128, *location)];

@@ -1,4 +1,4 @@
-//! The programs of a process, and the stops of its waves.
+//! Holds the programs of a process, and stops its waves.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::gpu_core::{CoreWave, Process};
 use crate::location::Arena;
 
-/// The programs of the code objects of a process, each loaded when it is first asked for.
+/// The programs of the code objects of a process, each loaded on first use.
 #[derive(Debug)]
 pub struct Programs<'p> {
     process: &'p Process<'p>,
@@ -39,17 +39,17 @@ impl<'p> Programs<'p> {
         self.process
     }
 
-    /// Returns the program of the code object with this index. `None` if its file is not known.
+    /// Returns the program of the code object with this index, or `None` if its file is unknown.
     ///
     /// # Errors
-    /// As those of [`Program::load`].
+    /// Fails like [`Program::load`].
     pub fn get(&self, index: usize) -> Option<Result<&Program<'p>, &Error>> {
         let object = self.process.objects().get(index)?.object.as_ref()?;
         let program = self.loaded.get(index)?;
         Some(program.get_or_init(|| Program::load(object)).as_ref())
     }
 
-    /// Returns the index of the code object that a wave is in. A wave that stopped at a trap may stand after the end of its code.
+    /// Returns the index of the code object that contains a wave. A wave that stopped at a trap may be after the end of its code.
     #[must_use]
     pub fn object_of(&self, wave: &CoreWave<'_, '_>) -> Option<usize> {
         let pc = wave.pc();
@@ -58,7 +58,7 @@ impl<'p> Programs<'p> {
         object.or_else(|| self.process.object_at(before()?))
     }
 
-    /// Returns the stop of a wave, in the code object that its pc is in; None if that is not known, or cannot be loaded.
+    /// Returns the stop of a wave in the code object that contains its pc, or `None` if that is unknown or cannot be loaded.
     #[must_use]
     pub fn stop<'w>(
         &'w self,

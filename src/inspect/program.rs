@@ -1,4 +1,4 @@
-//! A code object with its debugging information, the start of all questions.
+//! Holds a code object with its debugging information, the basis of all queries.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -21,13 +21,13 @@ pub struct Program<'a> {
     source: Source<'a>,
     info: DebugInfo<'a>,
     cfi: FrameIndex<'a>,
-    /// The machine code as the lanes of waves of each size go through it, made when it is first asked for.
+    /// The control flow of the machine code for the lanes of waves of each size, computed on first use.
     lane_flows: [OnceLock<LaneFlow<'a>>; 2],
     plans: Plans<'a>,
     symbols: OnceLock<FunctionSymbols<'a>>,
 }
 
-/// The source of a program. Threads with meters of their own load it separately.
+/// The inputs of a program. Threads with separate meters load it separately.
 #[derive(Clone, Debug)]
 pub(crate) struct Source<'a> {
     object: &'a CodeObject<'a>,
@@ -37,10 +37,10 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Returns the program, of which nothing is read yet.
+    /// Loads the program without reading any entry.
     ///
     /// # Errors
-    /// As those of [`Program::load`] and [`Program::with_split`].
+    /// Fails like [`Program::load`] and [`Program::with_split`].
     pub(crate) fn load(&self, meter: &Arc<Meter>) -> Result<Program<'a>> {
         let mut program = Program::load_within(self.object, meter)?;
         for dwo in &self.split {
@@ -51,8 +51,7 @@ impl<'a> Source<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Loads what is needed to answer questions about a code object. Entries are read when they are asked
-    /// for.
+    /// Loads the sections needed for queries about a code object. Entries are read on demand.
     ///
     /// # Errors
     /// If a debug section cannot be decompressed or relocated.
@@ -115,7 +114,7 @@ impl<'a> Program<'a> {
         Ok(self)
     }
 
-    /// Reads expressions with the codes of `dialect` instead of today's.
+    /// Reads expressions with the codes of `dialect` instead of the current ones.
     #[must_use]
     pub fn with_dialect(mut self, dialect: Dialect) -> Program<'a> {
         self.plans = Plans::default();
@@ -124,24 +123,24 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// Returns the codes that expressions are read with.
+    /// Returns the codes for reading expressions.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.source.dialect
     }
 
-    /// Returns the source of the program.
+    /// Returns the inputs of the program.
     pub(crate) fn source(&self) -> &Source<'a> {
         &self.source
     }
 
-    /// Returns the limits that it and its waves are read within: those of the code object.
+    /// Returns the limits for reading it and its waves, from the code object.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         self.object().limits()
     }
 
-    /// Returns the meter of everything that was read from the program.
+    /// Returns the meter for everything read from the program.
     pub(crate) fn meter(&self) -> &Arc<Meter> {
         self.info.meter()
     }
@@ -152,24 +151,24 @@ impl<'a> Program<'a> {
         self.source.object
     }
 
-    /// Its debugging information.
+    /// Returns its debugging information.
     #[must_use]
     pub fn info(&self) -> &DebugInfo<'a> {
         &self.info
     }
 
-    /// Its call frame information.
+    /// Returns its call frame information.
     #[must_use]
     pub fn cfi(&self) -> &FrameIndex<'a> {
         &self.cfi
     }
 
-    /// Returns the plans of the addresses that were asked for.
+    /// Returns the plans of the addresses queried so far.
     pub(super) fn plans(&self) -> &Plans<'a> {
         &self.plans
     }
 
-    /// Returns the name of the function symbol that covers an address of the code object, and how many bytes after it the address is.
+    /// Returns the name of the function symbol that covers an address of the code object, and the distance from it in bytes.
     #[must_use]
     pub fn symbol_at(&self, address: u64) -> Option<(&'a str, u64)> {
         self.function_symbols().at(address)
@@ -180,7 +179,7 @@ impl<'a> Program<'a> {
         (self.symbols).get_or_init(|| FunctionSymbols::new(self.object()))
     }
 
-    /// Its machine code as the lanes of waves of a size go through it.
+    /// Returns the control flow of its machine code for the lanes of waves of a size.
     pub(crate) fn lane_flow(&self, wave_size: WaveSize) -> &LaneFlow<'a> {
         let [wave32, wave64] = &self.lane_flows;
         let cell = match wave_size {
@@ -188,33 +187,33 @@ impl<'a> Program<'a> {
             WaveSize::Wave64 => wave64,
         };
         cell.get_or_init(|| {
-            // Without symbols there are no functions, and nothing is known of any lane that is off.
+            // Without symbols there are no functions, and no inactive lane can be located.
             let functions = lane_flow::Function::all(self.object()).unwrap_or_default();
             LaneFlow::new(self.processor(), wave_size, functions, self.meter())
         })
     }
 
-    /// Returns the processor it is for.
+    /// Returns its processor.
     #[must_use]
     pub fn processor(&self) -> &'static Processor {
         self.source.object.target().processor()
     }
 
-    /// Returns true if a function is a kernel: by its entry, or by a kernel descriptor of its name.
+    /// Returns true if a function is a kernel: by its entry, or by a kernel descriptor with its name.
     #[must_use]
     pub fn is_kernel(&self, function: &Function<'_>) -> bool {
         function.is_kernel || self.kernel_of(function).is_some()
     }
 
-    /// The kernel of a function's name.
+    /// Returns the kernel with a function's name.
     pub(crate) fn kernel_of(&self, function: &Function<'_>) -> Option<&'a Kernel> {
         let named = |name: &Option<Cow<'_, str>>| self.kernel_named(name.as_deref()?);
         named(&function.linkage_name).or_else(|| named(&function.name))
     }
 
-    /// Returns the kernel of a name.
+    /// Returns the kernel with a name.
     pub(crate) fn kernel_named(&self, name: &str) -> Option<&'a Kernel> {
-        // A kernel whose descriptor or metadata is damaged is a kernel less, and no reason to stop.
+        // A kernel with a damaged descriptor or metadata is ignored, and does not stop the query.
         let kernels = self.source.object.kernels().unwrap_or_default();
         let found = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name));
         kernels.get(found.ok()?)

@@ -1,8 +1,7 @@
 //! Finds prologues: code that has not yet stored a function's variables to memory.
 //!
-//! A location that is an expression holds for the whole function, and says where a variable will be when the prologue is
-//! over. Location lists and registers are right at every instruction, and left alone. Sources: DWARF 5 §6.2.2
-//! (`prologue_end`), §2.6.1, §2.6.2; `spec-notes/locations.md`.
+//! A location that is an expression holds for the whole function, and gives the variable's place after the prologue. Location lists and registers are
+//! correct at every instruction, and need no check. Sources: DWARF 5 §6.2.2 (`prologue_end`), §2.6.1, §2.6.2; `spec-notes/locations.md`.
 
 use core::ops::Range;
 
@@ -17,8 +16,8 @@ use crate::eval::LocationAttribute;
 use crate::location::{Location, Place, Storage};
 
 impl StopFrame<'_, '_, '_> {
-    /// Returns true if the function's prologue is not over here: the location is before the first line row that is marked as its end.
-    /// Without such a mark it is over at the second row, as gdb has it: the first belongs to the line of the function.
+    /// Returns true if the function's prologue has not ended here: the location is before the first line row marked as its end. Without such a mark
+    /// it ends at the second row, as in gdb, since the first belongs to the line of the function.
     ///
     /// # Errors
     /// If the debugging information is malformed.
@@ -36,8 +35,8 @@ impl StopFrame<'_, '_, '_> {
         Ok(start.is_some_and(|start| start <= address) && end.is_some_and(|end| address < end))
     }
 
-    /// Returns true if a variable of this frame has a value in one of these lanes, in memory that the function's prologue writes: before
-    /// the prologue is over ([`is_in_prologue`](StopFrame::is_in_prologue)), what is there may be left over from others.
+    /// Returns true if a variable of this frame has a value in one of these lanes, in memory that the function's prologue writes. Before the end of
+    /// the prologue ([`is_in_prologue`](StopFrame::is_in_prologue)), that memory may still have old contents.
     #[must_use]
     pub fn is_written_by_prologue(&self, value: &VariableValue<'_>, lanes: &[Lane]) -> bool {
         let variable = &value.variable;
@@ -63,11 +62,10 @@ impl StopFrame<'_, '_, '_> {
     }
 }
 
-/// The most places that are examined: composites can contain each other.
+/// The maximum number of places examined, since composites can be nested.
 const MOST_PLACES: usize = 64;
 
-/// Returns true if something of a location is in memory that only this wave has. Variables in other memory are there for longer than
-/// a call.
+/// Returns true if part of a location is in memory that only this wave has. Variables in other memory outlive a call.
 fn is_on_stack(location: &Location<'_>) -> bool {
     let mut waiting = location.places().to_vec();
     let mut left = MOST_PLACES;
@@ -95,12 +93,12 @@ fn is_on_stack(location: &Location<'_>) -> bool {
     false
 }
 
-/// Returns the addresses that the function's entry is in: of several ranges the first is where calls go.
+/// Returns the address range with the function's entry. If there are several ranges, calls go to the first.
 pub(super) fn entry_range(function: &Function<'_>) -> Option<Range<u64>> {
     function.ranges.first().cloned()
 }
 
-/// Returns the end of the prologue of a function that starts with `range`. `None` if the table has no rows for it.
+/// Returns the end of the prologue of a function that starts with `range`, or `None` if the table has no rows for it.
 pub(super) fn prologue_end(table: &LineTable<'_>, range: &Range<u64>) -> Option<u64> {
     let inside = |row: &&Row| !row.end_sequence && range.contains(&row.address);
     let rows = || table.rows().iter().filter(inside);
@@ -109,7 +107,7 @@ pub(super) fn prologue_end(table: &LineTable<'_>, range: &Range<u64>) -> Option<
         let later = rows().filter(|row| row.address > range.start && row.line != 0);
         later.map(|row| row.address).min()
     };
-    // Without rows at its start nothing is known of the function's first line either.
+    // Without rows at its start, the function's first line is unknown too.
     rows().find(|row| row.address == range.start)?;
     marked.min().or_else(second)
 }

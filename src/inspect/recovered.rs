@@ -1,4 +1,4 @@
-//! Describes values that the debugging information does not locate: what keeps them, and as of when.
+//! Describes recovered values, which the debugging information does not locate: their keeper, and the time of the value.
 //!
 //! `kernel_argument` and `kept_value` find them. Source: `spec-notes/lost-values.md`.
 
@@ -9,19 +9,19 @@ use crate::arch::{Lane, ProcessAddress};
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::eval::PerLane;
 
-/// The keeper of a value that the debugging information does not locate.
+/// The keeper of a value without a location in the debugging information.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RecoveredFrom {
     /// The memory with the arguments of the kernel.
     Kernarg,
-    /// The caller: a register or a slot of it that a call does not change.
+    /// The caller: one of its registers or slots that a call does not change.
     CallSite,
     /// A register.
     Register,
     /// A slot of the stack.
     Slot,
-    /// Several of these, or a value that is computed from them.
+    /// Several of these, or a value computed from them.
     Computed,
 }
 
@@ -46,18 +46,18 @@ impl serde::Serialize for RecoveredFrom {
     }
 }
 
-/// Facts about a value that the debugging information does not locate.
+/// The origin of a value without a location in the debugging information.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovered {
     /// The keeper of the value.
     pub from: RecoveredFrom,
-    /// The last address at which the debugging information gave it; `None` for what a parameter was on entry.
+    /// The last address at which the debugging information gave the value, or `None` for a parameter's value on entry.
     pub as_of: Option<ProcessAddress>,
 }
 
 impl Recovered {
-    /// Returns the state of the lanes that have such a value.
+    /// Returns the state of lanes with such a value.
     #[must_use]
     pub fn state(&self) -> ValueStateKind {
         match self.as_of {
@@ -66,13 +66,13 @@ impl Recovered {
         }
     }
 
-    /// Returns what a value is that is made of two.
+    /// Returns the origin of a value that is computed from two.
     pub(crate) fn and(self, other: Recovered) -> Recovered {
         let from = match self.from == other.from {
             true => self.from,
             false => RecoveredFrom::Computed,
         };
-        // What is known of the older one is known of both.
+        // The older of the two applies to the combined value.
         let as_of = match (self.as_of, other.as_of) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
@@ -82,7 +82,7 @@ impl Recovered {
 }
 
 impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
-    /// Reads a value that the debugging information does not give from what keeps an earlier one, if anything is known to.
+    /// Reads a value without a location from the keeper of an earlier value, if one is known.
     pub(super) fn recover(
         &self,
         planned: &PlannedVariable<'a>,
@@ -109,7 +109,7 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
             self.keep(bits, self.frame.wave_size().lanes()).ok()?;
             Some(kept)
         };
-        // Memory that cannot be read, as of a log, need not be: the kernel may have loaded the argument.
+        // Unreadable memory, as in a log, need not be read: the kernel may have loaded the argument.
         let is_read = argument
             .as_ref()
             .is_some_and(|(contents, _)| contents.is_whole(Lane(0)));

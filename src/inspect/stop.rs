@@ -1,4 +1,4 @@
-//! A stopped wave: its call frames and where they are in the source.
+//! Represents a stopped wave: its call frames and their source positions.
 
 use core::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -25,16 +25,15 @@ use crate::wave::Wave;
 pub struct StopOptions {
     /// The load address of the code object.
     pub load_address: LoadAddress,
-    /// Strictly, or as real producers need it: then also the locations of LLVM without the extensions
-    /// are read as they are meant.
+    /// The reading: strict, or tolerant, which also translates LLVM's locations without the extensions.
     pub reading: Reading,
-    /// Read only values that the debugging information gives: none from arguments of kernels, or from the machine code
-    /// ([`VariableValue::recovered`](super::VariableValue::recovered)). Implied by [`Reading::Strict`].
+    /// True to read only values that the debugging information gives, and none from kernel arguments or the machine code
+    /// ([`VariableValue::recovered`](super::VariableValue::recovered)). [`Reading::Strict`] implies this.
     pub only_dwarf: bool,
 }
 
 impl Default for StopOptions {
-    /// Loaded at address 0, and tolerant.
+    /// Returns options for load address 0, and a tolerant reading.
     fn default() -> StopOptions {
         StopOptions {
             load_address: LoadAddress(0),
@@ -45,7 +44,7 @@ impl Default for StopOptions {
 }
 
 impl StopOptions {
-    /// Returns the defaults, for a code object that is loaded at an address.
+    /// Returns the default options for a code object at a load address.
     #[must_use]
     pub fn loaded_at(load_address: LoadAddress) -> StopOptions {
         StopOptions {
@@ -54,7 +53,7 @@ impl StopOptions {
         }
     }
 
-    /// Returns the same for a code object that is loaded at another address.
+    /// Sets the load address.
     #[must_use]
     pub fn at(self, load_address: LoadAddress) -> StopOptions {
         StopOptions {
@@ -63,19 +62,19 @@ impl StopOptions {
         }
     }
 
-    /// Returns the same with another reading.
+    /// Sets the reading.
     #[must_use]
     pub fn reading(self, reading: Reading) -> StopOptions {
         StopOptions { reading, ..self }
     }
 
-    /// Returns the same without values that the debugging information does not give, or with them.
+    /// Sets whether to omit values that the debugging information does not give.
     #[must_use]
     pub fn only_dwarf(self, only_dwarf: bool) -> StopOptions {
         StopOptions { only_dwarf, ..self }
     }
 
-    /// Returns true if values are shown that the debugging information does not give.
+    /// Returns true if values that the debugging information does not give are shown.
     pub(super) fn recovers_values(&self) -> bool {
         self.reading == Reading::Tolerant && !self.only_dwarf
     }
@@ -83,12 +82,11 @@ impl StopOptions {
 
 /// A stopped wave in a program.
 ///
-/// Its frames are numbered with inlined calls ([`frames`](Stop::frames)); the call frames among them are the machine's
-/// ([`call_frames`](Stop::call_frames)).
+/// Its frames include inlined calls ([`frames`](Stop::frames)). The call frames among them are the machine's ([`call_frames`](Stop::call_frames)).
 #[derive(Debug)]
 pub struct Stop<'p, 'a>(Rc<StopCore<'p, 'a>>);
 
-/// The parts of a stop. Values that were read from it share them, to find the states of lanes on demand.
+/// The shared parts of a stop. Values read from it keep them, to find the states of lanes on demand.
 #[derive(Debug)]
 pub(super) struct StopCore<'p, 'a> {
     program: &'p Program<'a>,
@@ -96,18 +94,18 @@ pub(super) struct StopCore<'p, 'a> {
     stack: CallStack<'p, 'p>,
     wave: WaveRef<'p>,
     arena: &'p Arena<'p>,
-    /// The places of the lanes by the machine code, computed on first use.
+    /// The positions of the lanes according to the machine code, computed on first use.
     recovered: OnceCell<Result<StopLanes>>,
-    /// The registers that have changed for lanes that wait, by the program locations of the frame and of the lanes.
+    /// The changed registers of waiting lanes, by the program locations of the frame and of the lanes.
     changed: RefCell<BTreeMap<(u64, u64), Rc<Changed>>>,
     /// The numbering of the frames.
     pub(super) frames: OnceCell<FrameList>,
-    /// The lanes of call frames, by level, as far as they have been asked for.
+    /// The lanes of call frames, by level, computed on demand.
     pub(super) lanes: RefCell<BTreeMap<usize, FrameLanes>>,
     meter: &'p Meter,
 }
 
-/// A wave, which need not say anything about itself.
+/// The wave, owned or borrowed.
 #[derive(Clone, Copy)]
 pub(super) struct WaveRef<'p>(pub(super) &'p dyn Wave);
 
@@ -118,8 +116,8 @@ impl core::fmt::Debug for WaveRef<'_> {
 }
 
 impl<'p, 'a> Stop<'p, 'a> {
-    /// Stops a wave at `pc`, an address of the process. A wave that stopped at an `s_trap`, as far as is known, is at the trap:
-    /// see [`Wave::stop_reasons`].
+    /// Stops a wave at `pc`, an address of the process. A wave that stopped at an `s_trap`, if known, is moved back to the trap: see
+    /// [`Wave::stop_reasons`].
     #[must_use]
     pub fn new(
         program: &'p Program<'a>,
@@ -132,7 +130,7 @@ impl<'p, 'a> Stop<'p, 'a> {
         Stop::within(program, wave, pc.into(), options, arena, meter)
     }
 
-    /// Returns the same as a part of another question.
+    /// Stops a wave as part of another query.
     pub(crate) fn within(
         program: &'p Program<'a>,
         wave: &'p dyn Wave,
@@ -181,20 +179,20 @@ impl<'p, 'a> Stop<'p, 'a> {
         self.0.program
     }
 
-    /// Returns the limits of each expression, and of all together: those of the program.
+    /// Returns the limits on each expression, and on all together, from the program.
     #[must_use]
     pub fn limits(&self) -> &'p Limits {
         self.0.program.limits()
     }
 
-    /// Returns how the wave is read.
+    /// Returns the options for reading the wave.
     #[must_use]
     pub fn options(&self) -> &StopOptions {
         &self.0.options
     }
 
-    /// Why there is no frame after the last. Code that is in no function has no call frame information
-    /// either; that it is in none says more.
+    /// Returns the reason why there is no frame after the last. If the code is in no function, this is preferred to the lack of call frame
+    /// information, because it is more specific.
     #[must_use]
     pub fn stopped(&self) -> Stopped {
         let last = self.call_frames().last();
@@ -214,20 +212,19 @@ impl<'p, 'a> Stop<'p, 'a> {
         self.0.wave.0
     }
 
-    /// The call stack, with the reason why it ends.
+    /// Returns the call stack, with the reason why it ends.
     #[must_use]
     pub fn stack(&self) -> &CallStack<'p, 'p> {
         &self.0.stack
     }
 
-    /// Returns the meter of the last question. Questions are: the call stack with all its registers, the variables of a frame,
-    /// the lanes of a frame.
+    /// Returns the meter of the last query. A query is the call stack with all its registers, the variables of a frame, or the lanes of a frame.
     #[must_use]
     pub fn meter(&self) -> &'p Meter {
         self.0.meter
     }
 
-    /// Returns what a location is read with, for one lane or for the whole wave.
+    /// Returns the access for reading a location, for one lane or for the whole wave.
     pub(crate) fn access(&self, lane: Option<Lane>) -> Access<'p> {
         Access {
             wave: self.wave(),
@@ -237,28 +234,28 @@ impl<'p, 'a> Stop<'p, 'a> {
         }
     }
 
-    /// Starts to count for another question.
+    /// Resets the meter for another query.
     pub(crate) fn reset_meter(&self) {
         self.0.meter.reset();
     }
 
-    /// Returns the arena that composites of the stop are kept in.
+    /// Returns the arena for composites of the stop.
     #[must_use]
     pub fn arena(&self) -> &'p Arena<'p> {
         self.0.arena
     }
 
-    /// The places of the lanes by the machine code, computed on first use.
+    /// Returns the positions of the lanes according to the machine code, computed on first use.
     pub(super) fn recovered_cell(&self) -> &OnceCell<Result<StopLanes>> {
         &self.0.recovered
     }
 
-    /// Returns the registers that have changed for lanes that wait, as far as that has been asked for.
+    /// Returns the changed registers of waiting lanes found so far.
     pub(super) fn changed(&self) -> &RefCell<BTreeMap<(u64, u64), Rc<Changed>>> {
         &self.0.changed
     }
 
-    /// Returns the frames of the machine, the innermost first, each with all that is inlined in it.
+    /// Returns the frames of the machine, innermost first, each with all its inlined calls.
     pub fn call_frames(&self) -> impl ExactSizeIterator<Item = StopFrame<'_, 'p, 'a>> {
         self.0
             .stack
@@ -276,24 +273,23 @@ impl<'p, 'a> Stop<'p, 'a> {
     }
 }
 
-/// A frame of a stop, and where it is in the source: one of [`Stop::frames`], or a call frame with all that is inlined in it
-/// ([`Stop::call_frames`]).
+/// A frame of a stop, with its source position: one of [`Stop::frames`], or a call frame with all its inlined calls ([`Stop::call_frames`]).
 #[derive(Clone, Copy, Debug)]
 pub struct StopFrame<'s, 'p, 'a> {
     pub(super) stop: &'s Stop<'p, 'a>,
-    /// The call frame that it is, or is inlined in.
+    /// The call frame that it is, or that contains it.
     pub(super) frame: CallFrame<'s, 'p, 'p>,
     pub(super) part: Part,
-    /// Set if it is seen from where lanes of it wait.
+    /// The waiting lanes from which it is seen, if any.
     pub(super) waiting: Option<Waiting>,
 }
 
-/// Lanes of a frame that wait in the same place.
+/// Lanes of a frame that wait at the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
     /// The address in the code object.
     pub(super) address: u64,
-    /// The lanes, a bit each.
+    /// The lanes, as a mask.
     pub(super) lanes: u64,
 }
 
@@ -307,11 +303,10 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         }
     }
 
-    /// The same call frame as lanes see it that wait in it at `pc`, an address of the process: with the line, the scopes and the
-    /// locations of variables there. What is in registers is what the frame has; scalar registers that the wave may have
-    /// written since are undefined.
+    /// Returns the call frame as seen by lanes that wait in it at `pc`, an address of the process, with the line, scopes and variable locations
+    /// there. Registers have the frame's contents, but scalar registers that the wave may have written since are undefined.
     ///
-    /// * `lanes`: which lanes, a bit each: they count as those that execute.
+    /// * `lanes`: the mask of the waiting lanes, which count as executing.
     #[must_use]
     pub fn for_waiting(&self, pc: ProcessAddress, lanes: u64) -> StopFrame<'s, 'p, 'a> {
         let CodeAddress(address) = self.stop.options().load_address.to_code(pc);
@@ -322,7 +317,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         }
     }
 
-    /// Returns the frame seen from where the wave is: of a frame as waiting lanes see it the whole call frame, of others itself.
+    /// Returns the frame as seen by the wave: the whole call frame for a frame of waiting lanes, otherwise the frame itself.
     #[must_use]
     pub fn for_wave(&self) -> StopFrame<'s, 'p, 'a> {
         match self.waiting {
@@ -339,7 +334,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         }
     }
 
-    /// Returns the program location, in the process: the frame's, or that of the waiting lanes.
+    /// Returns the program location in the process, of the frame or of the waiting lanes.
     #[must_use]
     pub fn pc(&self) -> ProcessAddress {
         match self.waiting {
@@ -351,13 +346,13 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         }
     }
 
-    /// Returns true if it is [seen from where lanes wait](Self::for_waiting).
+    /// Returns true if it is [seen by waiting lanes](Self::for_waiting).
     #[must_use]
     pub fn is_of_waiting_lanes(&self) -> bool {
         self.waiting.is_some()
     }
 
-    /// Returns the address in the code object with which the program location is looked up.
+    /// Returns the address in the code object for looking up the program location.
     pub(super) fn lookup_address(&self) -> u64 {
         match self.waiting {
             Some(waiting) => waiting.address,
@@ -365,19 +360,19 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         }
     }
 
-    /// Returns the stop that it belongs to.
+    /// Returns its stop.
     #[must_use]
     pub fn stop(&self) -> &'s Stop<'p, 'a> {
         self.stop
     }
 
-    /// The call frame: its program location, registers and CFA.
+    /// Returns the call frame: its program location, registers and CFA.
     #[must_use]
     pub fn call_frame(&self) -> CallFrame<'s, 'p, 'p> {
         self.frame
     }
 
-    /// Returns the function, not an inlined one. `None` if there is no debugging information for it.
+    /// Returns the function, not an inlined one, or `None` if there is no debugging information for it.
     ///
     /// # Errors
     /// If the debugging information is malformed.
@@ -388,7 +383,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
             .find_function(self.lookup_address())
     }
 
-    /// The inlined calls that contain the program location, the innermost first.
+    /// Returns the inlined calls that contain the program location, innermost first.
     ///
     /// # Errors
     /// If the debugging information is malformed.
@@ -405,10 +400,10 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         self.stop.program().info().line_at(self.lookup_address())
     }
 
-    /// Returns the lanes that execute, as a mask: EXEC in this frame.
+    /// Returns the mask of executing lanes: EXEC in this frame.
     ///
-    /// Nothing if it is not available, or if the frame is a caller's and no rule says what EXEC was there:
-    /// lanes that have diverged since were active at the call. By the letter EXEC is then the same.
+    /// Returns `None` if it is not available, or for a caller without a rule for EXEC: lanes that have diverged since were active at the call. Read
+    /// strictly, EXEC is then unchanged.
     #[must_use]
     pub fn exec(&self) -> Option<u64> {
         if let Some(waiting) = self.waiting {
@@ -436,8 +431,8 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         u64::try_from(mask).ok()
     }
 
-    /// Lanes that are known to execute, as a mask: EXEC in this frame, or where that is not known in the
-    /// nearest frame called from here where it is. There may be others, which diverged after the call.
+    /// Returns the mask of lanes known to execute: EXEC in this frame, or if unknown, in the nearest inner frame that has it. Lanes that diverged
+    /// after the call may execute too.
     #[must_use]
     pub fn surely_active(&self) -> Option<u64> {
         (0..=self.frame.level())
@@ -445,8 +440,8 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
             .find_map(|level| self.stop.call_frame(level)?.exec())
     }
 
-    /// Returns the lanes that have values in this frame: those that execute in it, or were in the call of a frame further in. All
-    /// lanes if EXEC is not available.
+    /// Returns the lanes that have values in this frame: lanes that execute in it, or were in the call of an inner frame. Returns all lanes if EXEC
+    /// is not available.
     #[must_use]
     pub fn readable_lanes(&self) -> Vec<Lane> {
         let active = self.lanes().active;
@@ -468,14 +463,14 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         !is_active(Some(self.lanes().absent), lane)
     }
 
-    /// Returns how many lanes the wave has.
+    /// Returns the number of lanes of the wave.
     #[must_use]
     pub fn wave_size(&self) -> WaveSize {
         self.stop.wave().wave_size()
     }
 }
 
-/// Returns true if a lane is in a mask; every lane is in one that is not known.
+/// Returns true if a lane is in a mask. An unknown mask has all lanes.
 pub(super) fn is_active(mask: Option<u64>, lane: Lane) -> bool {
     mask.is_none_or(|mask| {
         mask.checked_shr(lane.0.into())

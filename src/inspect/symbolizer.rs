@@ -1,6 +1,6 @@
-//! Finds functions, files and lines of many addresses of a process with several code objects.
+//! Finds functions, files and lines for many addresses of a process with several code objects.
 //!
-//! The frames of an address are those of [`StopFrame::description`](super::StopFrame::description), for code that nobody stopped in.
+//! The frames of an address equal [`StopFrame::description`](super::StopFrame::description), for code without a stop.
 //!
 //! ```
 //! use hetdwarf::arch::LoadAddress;
@@ -35,10 +35,10 @@ use crate::debug_info::SourceFrames;
 use crate::error::{Error, Result};
 use crate::meter::Meter;
 
-/// The steps that each of many addresses may take. All of them share the steps of one question in addition.
+/// The steps allowed for each of many addresses. They also share the budget of one query.
 const PER_ADDRESS: u64 = 1 << 10;
 
-/// The programs of code objects at their load addresses, which addresses of the process are looked up in.
+/// The programs of code objects at their load addresses, for looking up addresses of the process.
 #[derive(Debug)]
 pub struct Symbolizer<'p, 'a> {
     programs: Vec<Option<(&'p Program<'a>, LoadAddress)>>,
@@ -46,7 +46,7 @@ pub struct Symbolizer<'p, 'a> {
     ranges: Vec<LoadedRange>,
 }
 
-/// Addresses that a code object is loaded at.
+/// The address range of a loaded code object.
 #[derive(Debug)]
 struct LoadedRange {
     range: Range<ProcessAddress>,
@@ -55,24 +55,24 @@ struct LoadedRange {
     object: usize,
 }
 
-/// An address with the functions and lines that it belongs to.
+/// An address with its functions and lines.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Symbolized {
-    /// The number of the code object that has the address; None if none has, or several have.
+    /// The number of the code object that contains the address, or `None` if there is none or several.
     pub object: Option<usize>,
     /// The address in that code object.
     pub address: Option<CodeAddress>,
-    /// The frames, the innermost first and the function last; empty if nothing is known of the address.
+    /// The frames, innermost first and the function last, or none if nothing is known about the address.
     pub frames: Vec<FrameDescription>,
-    /// The ELF symbol that covers the address, and how many bytes after it the address is.
+    /// The ELF symbol that covers the address, and the distance from it in bytes.
     pub symbol: Option<(String, u64)>,
-    /// The error that prevented reading frames. Only the symbol is given then.
+    /// The error that prevented reading frames. Only the symbol is available then.
     pub problem: Option<Error>,
 }
 
 impl<'p, 'a> Symbolizer<'p, 'a> {
-    /// Makes a symbolizer of programs, each at its load address. They are numbered from 0.
+    /// Creates a symbolizer for programs at their load addresses. They are numbered from 0.
     #[must_use]
     pub fn new(
         programs: impl IntoIterator<Item = (&'p Program<'a>, LoadAddress)>,
@@ -107,20 +107,20 @@ impl<'p, 'a> Symbolizer<'p, 'a> {
         Symbolizer { programs, ranges }
     }
 
-    /// Returns the program with a number and its load address; None if its file is not known.
+    /// Returns the program with a number and its load address, or `None` if its file is unknown.
     #[must_use]
     pub fn program(&self, object: usize) -> Option<(&'p Program<'a>, LoadAddress)> {
         *self.programs.get(object)?
     }
 
-    /// Returns how many code objects there are.
+    /// Returns the number of code objects.
     #[must_use]
     pub fn object_count(&self) -> usize {
         self.programs.len()
     }
 
-    /// Returns the numbers of the code objects that have an address in a loaded segment, ascending. A code object that is not loaded with others
-    /// has every address from its load address on.
+    /// Returns the numbers of the code objects that have an address in a loaded segment, ascending. A single code object has every address from its
+    /// load address on.
     #[must_use]
     pub fn objects_at(&self, address: impl Into<ProcessAddress>) -> Vec<usize> {
         let address = address.into();
@@ -138,7 +138,7 @@ impl<'p, 'a> Symbolizer<'p, 'a> {
         objects
     }
 
-    /// Returns the functions that have a name in the symbol table: the number of the code object, the address in it and the size.
+    /// Returns the functions with a name in the symbol table: the number of the code object, the address in it and the size.
     pub fn symbols_named(&self, name: &str) -> impl Iterator<Item = (usize, CodeAddress, u64)> {
         let programs = self.programs.iter().enumerate();
         programs.flat_map(move |(object, loaded)| {
@@ -164,8 +164,8 @@ impl<'p, 'a> Symbolizer<'p, 'a> {
         self.lookups().within(object, address)
     }
 
-    /// Looks up many addresses of the process in ascending order, each once, and returns what `answer` makes of them in the order of `addresses`.
-    /// Together they have one budget, which grows with their number.
+    /// Looks up many addresses of the process in ascending order, each once, and returns the results of `answer` in the order of `addresses`. They
+    /// share one budget, which grows with their number.
     pub fn symbolize_all<T: Clone>(
         &self,
         addresses: &[u64],
@@ -204,7 +204,8 @@ impl<'p, 'a> Symbolizer<'p, 'a> {
 }
 
 impl<'p> Symbolizer<'p, 'p> {
-    /// Makes a symbolizer of the code objects of a process, numbered as there. One whose file is not known, or cannot be read, has no address.
+    /// Creates a symbolizer for the code objects of a process, with the same numbers. A code object with an unknown or unreadable file has no
+    /// addresses.
     #[must_use]
     pub fn of_process(programs: &'p Programs<'p>) -> Symbolizer<'p, 'p> {
         let objects = programs.process().objects().iter().enumerate();
@@ -216,7 +217,7 @@ impl<'p> Symbolizer<'p, 'p> {
     }
 }
 
-/// Returns the addresses that a code object occupies in memory; of one that is not linked, those of its code.
+/// Returns the addresses that a code object occupies in memory, or the addresses of its code if it is not linked.
 fn loaded_ranges(program: &Program<'_>) -> Vec<Range<u64>> {
     let object = program.object();
     if !object.is_relocatable() {
@@ -227,7 +228,7 @@ fn loaded_ranges(program: &Program<'_>) -> Vec<Range<u64>> {
     code.filter_map(range).collect()
 }
 
-/// Lookups of many addresses within one budget, which grows with their number.
+/// Look-ups of many addresses within one budget, which grows with their number.
 #[derive(Debug)]
 pub struct Lookups<'s, 'p, 'a> {
     symbolizer: &'s Symbolizer<'p, 'a>,
@@ -276,11 +277,11 @@ impl<'p, 'a> Lookups<'_, 'p, 'a> {
         }
     }
 
-    /// Returns the frames at an address of a code object as its debugging information has them: without symbols, and with line 0 where a row has
-    /// it. None if the file of the code object is not known.
+    /// Returns the frames at an address of a code object from its debugging information: without symbols, and with line 0 if a row has it. Returns
+    /// `None` if the file of the code object is unknown.
     ///
     /// # Errors
-    /// As [`DebugInfo::source_frames`](crate::debug_info::DebugInfo::source_frames); and if the budget is spent.
+    /// Fails like [`DebugInfo::source_frames`](crate::debug_info::DebugInfo::source_frames), or if the budget is exceeded.
     pub fn source_frames(
         &mut self,
         object: usize,
@@ -293,7 +294,7 @@ impl<'p, 'a> Lookups<'_, 'p, 'a> {
         asked.map(|(_, frames)| frames)
     }
 
-    /// Asks a program something about one address.
+    /// Runs a query to a program about one address.
     fn ask<T>(
         &mut self,
         object: usize,

@@ -1,4 +1,4 @@
-//! Names of functions by address, from the ELF symbol table, for code without debugging information.
+//! Finds names of functions by address in the ELF symbol table, for code without debugging information.
 
 use std::sync::OnceLock;
 
@@ -12,11 +12,11 @@ pub(super) struct FunctionSymbols<'a> {
     by_name: OnceLock<Vec<&'a Symbol<'a>>>,
 }
 
-/// The most symbols before an address that are tried: functions can be nested.
+/// The maximum number of symbols tried before an address, since functions can be nested.
 const TRIED: usize = 16;
 
 impl<'a> FunctionSymbols<'a> {
-    /// Sorts the symbols of an object; none if its table cannot be read.
+    /// Sorts the symbols of an object. Returns none if its table cannot be read.
     pub(super) fn new(object: &'a CodeObject<'a>) -> FunctionSymbols<'a> {
         let symbols = object.symbols().unwrap_or_default().iter();
         let is_function = |symbol: &&Symbol<'_>| {
@@ -30,7 +30,7 @@ impl<'a> FunctionSymbols<'a> {
         }
     }
 
-    /// Returns the symbols of a name, in the order of their addresses.
+    /// Returns the symbols with a name, in the order of their addresses.
     pub(super) fn named(&self, name: &str) -> &[&'a Symbol<'a>] {
         let sorted = self.by_name.get_or_init(|| {
             let mut symbols = self.symbols.clone();
@@ -43,7 +43,7 @@ impl<'a> FunctionSymbols<'a> {
         rest.get(..count).unwrap_or_default()
     }
 
-    /// Returns the nearest symbol that covers an address, and how far after its start that is. One without a size reaches to the next.
+    /// Returns the nearest symbol that covers an address, and the distance from its start. A symbol without a size extends to the next.
     pub(super) fn at(&self, address: u64) -> Option<(&'a str, u64)> {
         let after = self
             .symbols
@@ -63,7 +63,7 @@ impl<'a> FunctionSymbols<'a> {
             .take(TRIED)
             .copied()
             .find(|symbol| covers(symbol))?;
-        // Of several at the same address the first of the table is meant.
+        // If several have the same address, it is the first in the table.
         let first = before.partition_point(|symbol| symbol.address < found.address);
         let same = before.get(first..)?.iter().copied();
         let found = same

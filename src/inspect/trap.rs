@@ -1,8 +1,8 @@
-//! Finds the line of a wave that stopped at a trap.
+//! Finds the position of a wave that stopped at a trap.
 //!
-//! The hardware may leave the program counter after the `s_trap`, which can be the last instruction of its function or of a line.
-//! Such a wave is at the trap: its frame, line and variables are those of the trap. Source: AMD's ROCdbgapi, which moves the
-//! program counter back in the same way; USAGE "Trap Handler ABI".
+//! The hardware may leave the program counter after the `s_trap`, which can be the last instruction of its function or line. Such a wave is treated
+//! as being at the trap: its frame, line and variables are the trap's. Source: AMD's ROCdbgapi, which moves the program counter back in the same way;
+//! USAGE "Trap Handler ABI".
 
 use super::program::Program;
 use crate::arch::{CodeAddress, LoadAddress, ProcessAddress};
@@ -12,10 +12,10 @@ use crate::wave::{Memory, Wave};
 /// The size of `s_trap`, in bytes.
 const SIZE: usize = 4;
 
-/// Returns the address of the trap that the wave stopped at, or else `pc`. Both are addresses of the process.
+/// Returns the address of the trap at which the wave stopped, or else `pc`. Both are addresses of the process.
 ///
-/// A wave that does not know why it stopped counts as stopped at a trap if one is before `pc`. A debugger's breakpoint is not in the
-/// file, so the wave's memory is asked too if the wave knows that it stopped at a trap.
+/// A wave with an unknown stop reason counts as stopped at a trap if there is one before `pc`. A debugger's breakpoint is not in the file, so the
+/// wave's memory is read too if it is known to have stopped at a trap.
 pub(super) fn stopped_at(
     program: &Program<'_>,
     wave: &dyn Wave,

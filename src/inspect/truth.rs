@@ -1,7 +1,7 @@
-//! Reads truth values in scalar registers: one for all lanes, or a bit for each.
+//! Reads booleans in scalar registers: one for all lanes, or a bit for each.
 //!
-//! LLVM keeps a comparison of each lane in as many bits as the wave has lanes, and names these registers as the location of
-//! the `bool`, as it does where one value is the same for all lanes. The machine code tells which (`lane_flow/uniform`).
+//! LLVM keeps a per-lane comparison as a mask with a bit for each lane. It gives the mask's registers as the location of the `bool`, exactly as for a
+//! value that is the same for all lanes. The machine code shows which it is (`lane_flow/uniform`).
 
 use fallible_iterator::FallibleIterator;
 use smallvec::{SmallVec, smallvec};
@@ -14,14 +14,14 @@ use crate::expr::{Builder, Item, Operation, operations};
 use crate::isa::MachineRegister;
 use crate::lane_flow::Uniformity;
 
-/// The registers that a mask may be in, the lower half first.
+/// The registers that may hold a mask, lower half first.
 type Mask = SmallVec<[Register; 2]>;
 
 impl<'p> LegacyReader<'p, '_> {
-    /// What the location of a truth value of one byte means if it is in scalar registers that may hold a bit for each lane;
-    /// nothing if it is elsewhere, or if they hold one value.
+    /// Translates the location of a boolean of one byte in scalar registers that may hold a bit for each lane. Returns `None` if it is elsewhere, or
+    /// if the registers hold one value.
     ///
-    /// * `pc`: where the frame goes on, in the code object.
+    /// * `pc`: the address at which the frame continues, in the code object.
     pub(super) fn truth_value(
         &self,
         expression: &ExpressionBytes<'p>,
@@ -51,8 +51,8 @@ impl<'p> LegacyReader<'p, '_> {
         })
     }
 
-    /// Returns the scalar registers that a location names, if they have a bit for each lane of the wave, and nothing is done with
-    /// them but what LLVM writes for the `i1` that they hold.
+    /// Returns the scalar registers in a location, if they have a bit for each lane of the wave, and the location has only the operations that LLVM
+    /// writes for an `i1`.
     fn mask_in(&self, expression: &ExpressionBytes<'p>) -> Option<Mask> {
         let items = items(expression)?;
         let lanes = self.asked().wave_size.lanes();
@@ -67,7 +67,7 @@ impl<'p> LegacyReader<'p, '_> {
                 let is_all = matches!(rest, [piece] if is_dword(piece));
                 (is_pair && is_all).then(|| smallvec![first, second])
             }
-            // The bit of a lane, widened.
+            // The bit of a lane, zero-extended.
             conversions => {
                 let is_bit = |item: &Item<'_>| {
                     let Operation::Convert { base_type } = item.operation else {
@@ -94,10 +94,10 @@ impl<'p> LegacyReader<'p, '_> {
     }
 }
 
-/// As many operations as two registers with their spaces and pieces have, and some.
+/// Somewhat more operations than two registers with their spaces and pieces need.
 const MOST: usize = 12;
 
-/// Returns the operations of an expression. `None` if they are more than are looked at.
+/// Returns the operations of an expression, or `None` if there are too many.
 fn items<'e>(expression: &ExpressionBytes<'e>) -> Option<SmallVec<[Item<'e>; MOST]>> {
     let mut items = SmallVec::new();
     let mut all = operations(expression.bytes, expression.unit.encoding);
@@ -110,7 +110,7 @@ fn items<'e>(expression: &ExpressionBytes<'e>) -> Option<SmallVec<[Item<'e>; MOS
     Some(items)
 }
 
-/// Returns the scalar register that a location names and does nothing with, if it has a bit for each lane of the wave; and its dwords.
+/// Returns the scalar register and its dwords, if the location is that register alone, with a bit for each lane of the wave.
 pub(crate) fn mask_alone(
     expression: &ExpressionBytes<'_>,
     wave_size: WaveSize,
@@ -121,7 +121,7 @@ pub(crate) fn mask_alone(
     is_mask.then(|| (register, dwords(register).collect()))
 }
 
-/// Returns the scalar register that some operations begin with, with or without the space of its location, and what follows.
+/// Returns the scalar register at the start of some operations, with or without its address space, and the remaining operations.
 fn named<'i, 'e>(items: &'i [Item<'e>]) -> Option<(Register, &'i [Item<'e>])> {
     let (first, rest) = items.split_first()?;
     let (number, rest) = match (first.operation, rest) {
@@ -156,7 +156,7 @@ fn named<'i, 'e>(items: &'i [Item<'e>]) -> Option<(Register, &'i [Item<'e>])> {
     is_scalar.then_some((register, rest))
 }
 
-/// Returns true for the operations that name an address space.
+/// Returns true for the operations that give an address space.
 fn is_space(item: &Item<'_>) -> bool {
     item.operation.constant().is_some()
         || matches!(item.operation, Operation::Swap | Operation::Xderef)

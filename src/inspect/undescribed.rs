@@ -12,42 +12,42 @@ use crate::error::Result;
 /// The alignment of loaded code objects, in bytes: the smallest page of the process.
 const PAGE: u64 = 0x1000;
 
-/// The most ranges of code that a message lists.
+/// The maximum number of code ranges in a message.
 const SHOWN: usize = 4;
 
 /// The reason why debugging information does not describe the code of a frame.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undescribed {
-    /// The program location is not in the object's code: the load address is wrong, or the object.
+    /// The program location is not in the object's code: the load address or the object is wrong.
     OutsideCode {
-        /// The program location, in the process; of a caller's frame that of a byte of the call.
+        /// The program location in the process. For a caller, it is within the call instruction.
         pc: ProcessAddress,
         /// The load address that was given.
         load_address: LoadAddress,
         /// The addresses of the code, in the code object, ascending.
         ranges: Vec<Range<u64>>,
-        /// The load address with which the location would be in the code. Nothing if there are several: loaders
-        /// put code objects at multiples of 4096 bytes, so that there is only one for code of less than that.
+        /// The load address for which the location would be in the code, or `None` if there are several. Loaders place code objects at multiples of
+        /// 4096 bytes, so it is unique for code smaller than that.
         fitting: Option<LoadAddress>,
     },
     /// The object has no debugging information.
     NoDebugInfo,
     /// The entries are in another file, which was not given.
     NotSplit {
-        /// Its name, as the unit gives it.
+        /// Its name in the unit.
         name: Option<String>,
     },
-    /// No unit covers the code: that part of the program was built without debugging information.
+    /// No unit covers the code, which was built without debugging information.
     NoUnit,
-    /// The unit has lines, but neither functions with what belongs to them nor variables (`-gline-tables-only`).
+    /// The unit has lines, but no functions with contents and no variables (`-gline-tables-only`).
     LinesOnly,
     /// The unit covers the code, but none of its functions does.
     NoFunction,
 }
 
 impl Undescribed {
-    /// The reason's stable name: `reason` of the JSON documents.
+    /// Returns the reason's stable name: `reason` of the JSON documents.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ impl Undescribed {
     }
 }
 
-/// The reason, for people.
+/// Returns the reason as text.
 impl fmt::Display for Undescribed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -111,7 +111,7 @@ impl fmt::Display for Undescribed {
 }
 
 impl StopFrame<'_, '_, '_> {
-    /// Why the debugging information does not say what runs here. `None` if it does.
+    /// Returns the reason why the debugging information does not describe the code here, or `None` if it does.
     ///
     /// # Errors
     /// If the debugging information is malformed.
@@ -119,7 +119,7 @@ impl StopFrame<'_, '_, '_> {
         let program = self.stop().program();
         let address = self.lookup_address();
         let ranges = code_ranges(program);
-        // An object without section headers does not say where its code is.
+        // An object without section headers does not locate its code.
         if !ranges.is_empty() && !ranges.iter().any(|range| range.contains(&address)) {
             let load_address = self.stop().options().load_address;
             let pc = load_address.to_process(CodeAddress(address));
@@ -144,7 +144,7 @@ impl StopFrame<'_, '_, '_> {
         self.undescribed_in(unit).map(Some)
     }
 
-    /// Returns the same where a unit covers the code, but no function does.
+    /// Returns the reason if a unit covers the code, but no function does.
     fn undescribed_in(&self, id: UnitId) -> Result<Undescribed> {
         let info = self.stop().program().info();
         let unit = info.unit_info(id)?;
@@ -160,13 +160,13 @@ impl StopFrame<'_, '_, '_> {
     }
 }
 
-/// Returns true if an entry is only there for what is inlined: it has neither a declaration nor a frame.
+/// Returns true if an entry exists only for inlined calls: it has neither a declaration nor a frame.
 fn has_lines_only(function: &Function<'_>) -> bool {
     let is_declared = function.declaration.line.is_some() || function.result.is_some();
     !is_declared && function.frame_base.is_none() && function.problem.is_none()
 }
 
-/// Returns the addresses of the code, ascending; ranges that touch are one.
+/// Returns the addresses of the code, ascending, with adjacent ranges joined.
 fn code_ranges(program: &Program<'_>) -> Vec<Range<u64>> {
     let sections = program.object().sections().iter();
     let code = sections.filter(|section| section.executable && section.size > 0);
@@ -184,12 +184,11 @@ fn code_ranges(program: &Program<'_>) -> Vec<Range<u64>> {
     ranges
 }
 
-/// Returns the one multiple of a page that, as load address, puts `pc` into one of the ranges. `None` if there is none, or
-/// if there are several.
+/// Returns the only multiple of a page that, as load address, puts `pc` into one of the ranges, or `None` if there is none or several.
 fn fitting(ProcessAddress(pc): ProcessAddress, ranges: &[Range<u64>]) -> Option<LoadAddress> {
     let mut found = None;
     for range in ranges {
-        // Load addresses from `lowest` to `highest` put it there.
+        // The possible load addresses are `lowest` to `highest`.
         let Some(highest) = pc.checked_sub(range.start) else {
             continue;
         };
@@ -213,7 +212,7 @@ fn fitting(ProcessAddress(pc): ProcessAddress, ranges: &[Range<u64>]) -> Option<
 mod tests {
     use super::*;
 
-    /// Returns the same of numbers.
+    /// Calls `fitting` with plain numbers.
     fn fitting(pc: u64, ranges: &[Range<u64>]) -> Option<u64> {
         super::fitting(ProcessAddress(pc), ranges).map(u64::from)
     }
@@ -225,14 +224,14 @@ mod tests {
     fn one_load_address_fits_or_none_is_named() {
         let pc = 0x7f40_0000_1a1c;
         assert_eq!(fitting(pc, &[0x1a00..0x2500]), Some(0x7f40_0000_0000));
-        // The object's own address: not loaded anywhere else.
+        // The object's own address: it is not loaded anywhere else.
         assert_eq!(fitting(0x1a1c, &[0x1a00..0x2500]), Some(0));
-        // 0xa1c of a page is before the code in this page, and after it in the next.
+        // The offset 0xa1c is before the code in this page, and after it in the next.
         assert_eq!(fitting(0x7f40_0000_191c, &[0x1a00..0x2500]), None);
-        // 0x100c of code: the first bytes of a page and those of the next.
+        // 0x100c bytes of code: the first bytes of a page occur again in the next.
         assert_eq!(fitting(0x5008, &[0x2000..0x300c]), None);
         assert_eq!(fitting(0x5010, &[0x2000..0x300c]), Some(0x3000));
-        // Two ranges agree or they do not.
+        // Two ranges that agree, and two that do not.
         assert_eq!(
             fitting(0x5a00, &[0x1a00..0x1b00, 0x2900..0x2980]),
             Some(0x4000)

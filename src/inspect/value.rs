@@ -1,4 +1,4 @@
-//! The value of a variable: its bits in every lane, and their state.
+//! Represents the value of a variable: its bits in every lane, and their state.
 
 use std::sync::Arc;
 
@@ -17,18 +17,18 @@ use crate::location::{Bits, LaneBits, Location};
 /// The message for bytes that the debugger does not supply.
 pub(crate) const NOT_SAID: &str = "the wave does not say what is there";
 
-/// The convention by which a variable's location was read.
+/// The convention used for a variable's location.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocationReading {
-    /// As the DWARF says.
+    /// As specified by DWARF.
     Dwarf,
-    /// As LLVM without the extensions means it; see `spec-notes/legacy-llvm.md`.
+    /// LLVM's convention without the extensions; see `spec-notes/legacy-llvm.md`.
     LegacyLlvm,
 }
 
 impl LocationReading {
-    /// The name in JSON documents.
+    /// Returns the name in JSON documents.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -42,37 +42,36 @@ impl LocationReading {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueState {
-    /// All of it.
+    /// The whole value.
     Ok,
-    /// Nothing: it was optimised away here.
+    /// None: it was optimized away here.
     OptimizedOut,
-    /// Some of it; what is missing is said in its place.
+    /// A part of the value. Missing parts are marked.
     Partial,
-    /// Nothing: the debugger does not have the bytes.
+    /// None: the debugger does not have the bytes.
     Unavailable,
-    /// Its location has several meanings, and nothing decides between them.
+    /// Its location is ambiguous.
     Ambiguous(Ambiguity),
-    /// An attribute, a tag or an operation that changes the value is not understood.
+    /// An attribute, a tag or an operation that changes the value is unsupported.
     Unsupported {
-        /// The feature, in words.
+        /// The feature, as text.
         what: String,
     },
     /// Its location cannot be evaluated.
     Error(Error),
     /// The lane does not execute here.
     Inactive,
-    /// The lane did not enter the function of the frame: it has no variable there.
+    /// The lane did not enter the function of the frame, so it has no variable there.
     NotInFrame,
-    /// The debugging information does not give the value. This is what the parameter was on entry to its function; it may have
-    /// changed since. See [`VariableValue::recovered`].
-    Entry,
-    /// The debugging information does not give the value here. This is what it was where it was last given. See
+    /// The debugging information does not give the value. This is the parameter's value on entry to its function, which may have changed since. See
     /// [`VariableValue::recovered`].
+    Entry,
+    /// The debugging information does not give the value here. This is the value at the last place with a location. See [`VariableValue::recovered`].
     LastKnown,
 }
 
 impl ValueState {
-    /// That of a lane in which the debugger read these bits.
+    /// Returns the state of a lane in which the debugger read these bits.
     pub(crate) fn of_bits(bits: &Bits) -> ValueState {
         let all = 0..bits.bit_size;
         if bits.is_complete() {
@@ -86,7 +85,7 @@ impl ValueState {
         }
     }
 
-    /// That of a lane whose value could not be found out.
+    /// Returns the state of a lane whose value could not be determined.
     pub(crate) fn of_error(error: Error) -> ValueState {
         if let ErrorKind::Ambiguous(reason) = error.kind() {
             return ValueState::Ambiguous(*reason);
@@ -116,28 +115,28 @@ impl ValueState {
         }
     }
 
-    /// The name in JSON documents.
+    /// Returns the name in JSON documents.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.kind().name()
     }
 }
 
-/// A [`ValueState`] without its reason: what the documents of `report` hold of each lane.
+/// A [`ValueState`] without its reason, for the documents of `report`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ValueStateKind {
-    /// All of it is known.
+    /// The whole value is known.
     Ok,
-    /// Nothing of it: it was optimised away.
+    /// Nothing is known: it was optimized away.
     OptimizedOut,
-    /// Some of it.
+    /// A part is known.
     Partial,
-    /// Nothing of it: the debugger does not have the bytes.
+    /// Nothing is known: the debugger does not have the bytes.
     Unavailable,
-    /// Nothing of it: its location can be read in several ways.
+    /// Nothing is known: its location is ambiguous.
     Ambiguous,
-    /// Something that changes it is not understood.
+    /// A feature that changes it is unsupported.
     Unsupported,
     /// It cannot be evaluated.
     Error,
@@ -152,19 +151,19 @@ pub enum ValueStateKind {
 }
 
 impl ValueStateKind {
-    /// Returns true if there is a value, or some of it.
+    /// Returns true if there is at least a part of a value.
     #[must_use]
     pub const fn is_readable(self) -> bool {
         self.is_current() || self.is_recovered()
     }
 
-    /// Returns true if there is a value, or some of it, that the debugging information gives.
+    /// Returns true if the debugging information gives at least a part of a value.
     #[must_use]
     pub const fn is_current(self) -> bool {
         matches!(self, ValueStateKind::Ok | ValueStateKind::Partial)
     }
 
-    /// Returns true for a value that the debugging information does not give here: it may not be the present one.
+    /// Returns true for a value that the debugging information does not give here, which may be outdated.
     #[must_use]
     pub const fn is_recovered(self) -> bool {
         matches!(self, ValueStateKind::Entry | ValueStateKind::LastKnown)
@@ -176,7 +175,7 @@ impl ValueStateKind {
         !matches!(self, ValueStateKind::Inactive | ValueStateKind::NotInFrame)
     }
 
-    /// The name in JSON documents.
+    /// Returns the name in JSON documents.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -200,17 +199,17 @@ impl ValueStateKind {
 pub struct VariableValue<'a> {
     /// The variable.
     pub variable: Arc<Variable<'a>>,
-    /// Its type; one that is laid out at run time is in [`type_in`](VariableValue::type_in).
+    /// Its type. If it is laid out at run time, see [`type_in`](VariableValue::type_in).
     pub ty: TypeId,
-    /// Its type's name, as the source writes it.
+    /// Its type's name, in source syntax.
     pub type_name: Arc<str>,
-    /// The convention by which its location was read.
+    /// The convention used for its location.
     pub reading: LocationReading,
     /// The number of inlined calls at the program location that do not contain it: 0 for a variable of the innermost frame.
     pub(super) depth: usize,
     pub(super) contents: Contents<'a>,
     pub(super) lanes: LaneGate<'a>,
-    /// Facts that few variables have.
+    /// Rarely needed facts.
     pub(super) rare: Option<Box<Rare>>,
 }
 
@@ -219,14 +218,13 @@ pub struct VariableValue<'a> {
 pub(super) struct Rare {
     /// The bits whose location is unknown. They are undefined in the contents.
     pub(super) doubts: Vec<Doubt>,
-    /// The type in each lane, where it is laid out at run time; and what pointers stand for there that have no
-    /// bits.
+    /// The type in each lane, if it is laid out at run time, and the targets of pointers without bits.
     pub(super) lane_types: LaneTypes,
-    /// The features of the variable or its type that are not understood.
+    /// The unsupported features of the variable or its type.
     pub(super) not_understood: NotUnderstood,
-    /// Why the value is not read as a whole.
+    /// The reason why the value is not read as a whole.
     pub(super) cut: Option<String>,
-    /// Set if the contents are not what the debugging information says.
+    /// The origin of the contents, if they are not from the debugging information.
     pub(super) recovered: Option<Recovered>,
 }
 
@@ -247,17 +245,17 @@ impl Rare {
 /// The message for an array without bounds.
 const OPEN: &str = "its type does not say how many elements there are";
 
-/// The features of a type that are not understood, in words.
+/// The unsupported features of a type, as text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NotUnderstood {
-    /// It concerns the whole value.
+    /// A feature of the whole value.
     pub(crate) whole: Option<String>,
-    /// It concerns a part.
+    /// A feature of a part.
     pub(crate) part: Option<String>,
 }
 
 impl NotUnderstood {
-    /// Collects those of a type.
+    /// Collects the unsupported features of a type.
     pub(crate) fn of(types: &mut TypeTable, ty: TypeId) -> NotUnderstood {
         let part = types.unsupported_part(ty);
         let part = part.map(|name| not_understood("a part of its type", name));
@@ -267,7 +265,7 @@ impl NotUnderstood {
         }
     }
 
-    /// Collects those of a variable and its type.
+    /// Collects the unsupported features of a variable and its type.
     pub(super) fn of_variable(
         variable: &Variable<'_>,
         ty: TypeId,
@@ -289,7 +287,7 @@ fn not_understood(what: &str, name: &str) -> String {
 /// The source of the bits.
 #[derive(Clone, Debug)]
 pub(super) enum Contents<'a> {
-    /// Nowhere.
+    /// None.
     None,
     /// One value for all lanes.
     Constant(Bits),
@@ -300,7 +298,7 @@ pub(super) enum Contents<'a> {
     },
     /// Lane by lane.
     Each(Vec<Result<(Bits, Location<'a>)>>),
-    /// It cannot be said.
+    /// An error.
     Failed(Error),
 }
 
@@ -327,7 +325,7 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// Returns the same, lent. `None` if there are none, whatever the reason.
+    /// Returns a reference to the bits in a lane, or `None` if there are none, for any reason.
     pub(super) fn lent(&self, lane: Lane) -> Option<TypedBytes<'_>> {
         match self {
             Contents::None | Contents::Failed(_) => None,
@@ -366,20 +364,19 @@ impl<'a> VariableValue<'a> {
         self.contents.bits(lane)
     }
 
-    /// Returns the same bits without a copy of them, as they are shown. `None` if there are none, whatever the reason.
+    /// Returns the bits of a lane without copying them, or `None` if there are none, for any reason.
     #[must_use]
     pub fn typed_bytes(&self, lane: Lane) -> Option<TypedBytes<'_>> {
         self.contents.lent(lane)
     }
 
-    /// Returns the bits of the variable whose location can be read in several ways, with the reason; they are undefined in
-    /// [`bits`](Self::bits).
+    /// Returns the bits with an ambiguous location, and the reason. They are undefined in [`bits`](Self::bits).
     #[must_use]
     pub fn doubts(&self) -> &[Doubt] {
         self.rare.as_ref().map_or(&[], |rare| &rare.doubts)
     }
 
-    /// Returns how many inlined calls at the program location the variable is outside of: 0 for one of the innermost frame.
+    /// Returns the number of inlined calls at the program location that do not contain the variable, or 0 for one of the innermost frame.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.depth
@@ -396,7 +393,7 @@ impl<'a> VariableValue<'a> {
         self.lane_types().map_or(&[], |types| types.pointees(lane))
     }
 
-    /// Returns where the variable is in a lane, if it has a location. What keeps an earlier value is none.
+    /// Returns the variable's location in a lane, if it has one. The keeper of an earlier value is not its location.
     #[must_use]
     pub fn location(&self, lane: Lane) -> Option<Location<'a>> {
         match self.recovered() {
@@ -461,33 +458,32 @@ impl<'a> VariableValue<'a> {
         }
     }
 
-    /// Returns true if there is nothing but bits, and none is missing, as of nearly every variable: asked first, and without a copy.
+    /// Returns true if there are only bits, and none is missing, as for nearly every variable. This is checked first, and without a copy.
     fn is_whole(&self, lane: Lane) -> bool {
         let is_known = |bits: TypedBytes<'_>| bits.is_known();
         self.rare.is_none() && self.contents.lent(lane).is_some_and(is_known)
     }
 
-    /// Returns where the value comes from, if the debugging information does not give it here: bits, text and location are then those
-    /// of an earlier value, which the machine code proves to be kept there still.
+    /// Returns the origin of the value, if the debugging information does not give it here. Bits, text and location are then those of an earlier
+    /// value, which the machine code proves to be kept.
     #[must_use]
     pub fn recovered(&self) -> Option<&Recovered> {
         self.rare.as_ref()?.recovered.as_ref()
     }
 
-    /// Returns the features of the value's parts that are not understood, in words. The text has them in the place of these parts.
+    /// Returns the unsupported features of the value's parts, as text. The value's text shows them in place of these parts.
     #[must_use]
     pub fn not_understood(&self) -> Option<&str> {
         self.rare.as_ref()?.not_understood.part.as_deref()
     }
 
-    /// Returns why only the start of the value is read, if it is larger than [`Limit::Value`](crate::limits::Limit::Value).
+    /// Returns the reason why only the start of the value is read, if it exceeds [`Limit::Value`](crate::limits::Limit::Value).
     #[must_use]
     pub fn cut(&self) -> Option<&str> {
         self.rare.as_ref()?.cut.as_deref()
     }
 
-    /// Returns the value in a lane as a debugger of C prints it, whether or not the lane executes. `None` if there
-    /// are no bits.
+    /// Returns the value in a lane in C debugger syntax, whether or not the lane executes, or `None` if there are no bits.
     #[must_use]
     pub fn text(&self, lane: Lane, types: &TypeTable, options: &Options) -> Option<String> {
         let mut text = String::new();
@@ -495,7 +491,7 @@ impl<'a> VariableValue<'a> {
         texts.print(lane, None).then_some(text)
     }
 
-    /// Returns the same of many lanes, each written over the one before: `text` is used for all, and may have been for other variables.
+    /// Formats the value in many lanes, each overwriting the one before. `text` is a buffer that may be reused for other variables.
     pub fn texts<'t>(
         &'t self,
         types: &'t TypeTable,
@@ -505,7 +501,7 @@ impl<'a> VariableValue<'a> {
         LaneTexts::new(self, types, options, text)
     }
 
-    /// Returns the type in a lane, with the bounds and the places of members that it has there.
+    /// Returns the type in a lane, with the bounds and member offsets there.
     #[must_use]
     pub fn type_in(&self, lane: Lane) -> TypeId {
         let own = |types: &LaneTypes| types.lanes.get(usize::from(lane.0)).copied();

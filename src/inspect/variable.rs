@@ -22,12 +22,12 @@ use crate::location::{Bits, Composite, Location, Place, Storage, read, read_lane
 use crate::meter::Meter;
 
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
-    /// Reads the variables of the frame in every lane, the innermost scope first; `types` gets their types. Those of file scope come last,
-    /// in the frame of the function; an inlined call has none of them, nor those of the frames around it. A frame of
-    /// [`Stop::call_frames`](super::Stop::call_frames) has those of all inlined calls.
+    /// Reads the variables of the frame in every lane, innermost scope first. `types` receives their types. The frame of the function ends with the
+    /// variables of file scope. An inlined call has only its own. A frame of [`Stop::call_frames`](super::Stop::call_frames) includes the variables
+    /// of all inlined calls.
     ///
-    /// A variable that cannot be read says so itself, and costs the others nothing. Where a limit was reached there are
-    /// those that were found before it, and [`Meter::refused`] of the stop's [`meter`](super::Stop::meter) says so.
+    /// An unreadable variable has the error in its value, and does not affect the others. If a limit is reached, the variables found before are
+    /// returned, and [`Meter::refused`] of the stop's [`meter`](super::Stop::meter) has the limit.
     ///
     /// # Errors
     /// If the entries of the function are malformed.
@@ -36,7 +36,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Ok(self.variables_and_limit(types)?.0)
     }
 
-    /// [`variables`](StopFrame::variables) as a part of another question. Also returns the limit that was reached before all were read.
+    /// Reads [`variables`](StopFrame::variables) as part of another query. Also returns the limit reached before all were read.
     pub(crate) fn variables_and_limit(
         &self,
         types: &mut TypeTable,
@@ -64,8 +64,8 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Ok((values, limit))
     }
 
-    /// Returns the function, the variables that names in this frame can mean, the innermost scope first and those of file scope last, and
-    /// the limit that was reached before all were found. None if there is no function.
+    /// Returns the function, the variables visible by name in this frame, innermost scope first and file scope last, and the limit reached before all
+    /// were found. Returns `None` if there is no function.
     pub(crate) fn visible(&self) -> Result<Option<Visible<'a>>> {
         let Some((plan, limit)) = self.plan()? else {
             return Ok(None);
@@ -86,7 +86,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         }))
     }
 
-    /// Returns the function and its variables here, and the limit that was reached before all were found. None if there is no function.
+    /// Returns the function and its variables here, and the limit reached before all were found. Returns `None` if there is no function.
     pub(super) fn plan(&self) -> Result<Option<(Arc<FramePlan<'a>>, Option<Error>)>> {
         let program = self.stop.program();
         let (info, address) = (program.info(), self.lookup_address());
@@ -111,7 +111,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         Ok(Some((Arc::new(FramePlan::new(function, in_scope)), limit)))
     }
 
-    /// Reads one variable of `function`, which is the frame's, or one of file scope of any unit.
+    /// Reads one variable of `function`, the frame's function, or a variable of file scope of any unit.
     pub(crate) fn read_variable(
         &self,
         variable: Arc<Variable<'a>>,
@@ -134,13 +134,13 @@ pub(super) struct Reader<'r, 's, 'p, 'a> {
     pub(super) frame: StopFrame<'s, 'p, 'a>,
     pub(super) function: &'r Function<'a>,
     pub(super) exec: Option<u64>,
-    /// The context of the expressions of the function's unit, computed on first use.
+    /// The context for expressions of the function's unit, computed on first use.
     context: OnceCell<Result<FrameContext<'s, 'p, 'a>>>,
     /// The values of variables that registers and the stack keep, computed on first use.
     pub(super) kept: OnceCell<Option<Arc<FramePlan<'a>>>>,
 }
 
-/// Facts about a variable that were found while its contents were read.
+/// Facts found while reading a variable's contents.
 struct Found {
     reading: LocationReading,
     lane_types: LaneTypes,
@@ -318,7 +318,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         })
     }
 
-    /// What the list at an offset of the section of a unit says here. A list that has been searched is not searched again.
+    /// Returns the entry of a unit's location list that holds here. A list is searched only once.
     fn listed(
         &self,
         unit: Unit,
@@ -341,8 +341,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         Ok(*planned.listed.get_or_init(|| listed))
     }
 
-    /// Reads the bits of an object in every way that its location can be meant: what the readings do not agree
-    /// upon is not known.
+    /// Reads the bits of an object in every reading of its location. Bits on which the readings disagree are unknown.
     fn fetch_meant(
         &self,
         meanings: Meanings<'p>,
@@ -381,7 +380,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         Contents::Each(each.collect())
     }
 
-    /// Reads the bits of an object of `full` bits, within [`Limit::Value`]; those that are not read are unavailable.
+    /// Reads the bits of an object of `full` bits, within [`Limit::Value`]. Bits beyond that are unavailable.
     pub(super) fn fetch(&self, location: PerLane<'p>, full: u64) -> Result<Contents<'p>> {
         let stop = self.frame.stop;
         let bit_size = bits_within(stop.limits(), full);
@@ -400,7 +399,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
                         bits.extend_unavailable(full);
                         Ok(Contents::Lanes { bits, location })
                     }
-                    // What is wrong in one lane, the end of a register for example, may be right in others.
+                    // An error in one lane, such as the end of a register, need not occur in others.
                     Err(error) if !location.stands_for_all_lanes() || error.is_limit() => {
                         Err(error)
                     }
@@ -438,21 +437,20 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         Ok(Contents::Each(each.collect()))
     }
 
-    /// Returns true if a location cannot be computed because what it is computed of was optimised away, an entry value for
-    /// example that no caller kept: then so is what is there. Read strictly, it is an error.
+    /// Returns true if a location depends on a value that was optimized away, such as an entry value that no caller kept. The object is then
+    /// optimized away too. Read strictly, it is an error.
     fn is_lost(&self, error: &Error) -> bool {
         let tolerant = self.frame.stop.options().reading == Reading::Tolerant;
         tolerant && *error.kind() == ErrorKind::UndefinedRead
     }
 
-    /// Returns the location of an object of so many bits, of which those that it does not name are undefined: a location that
-    /// names less than the object has gives what it names. By the letter such a location is an error.
+    /// Extends a location to an object of this many bits, with undefined bits if the location is smaller than the object. Read strictly, such a
+    /// location is an error.
     ///
-    /// * `lane`: the lane that the location was made for, if it was made for one.
+    /// * `lane`: the lane of the location, if it is for a single lane.
     ///
     /// # Errors
-    /// [`Ambiguity::PartOfObject`] if it names a lane's dword of one register for so large an object that it may
-    /// hold any part of it.
+    /// [`Ambiguity::PartOfObject`] if the location is a lane's dword of one register for a large object, any part of which it may hold.
     pub(super) fn bounded(
         &self,
         location: Location<'p>,
@@ -483,22 +481,22 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         Ok(Location::One(Place::new(storage, 0)))
     }
 
-    /// Pays for the bits of a variable in so many lanes.
+    /// Charges for the bits of a variable in this many lanes.
     pub(super) fn keep(&self, bit_size: u64, lanes: u32) -> Result<()> {
         let bits = bit_size.saturating_mul(lanes.into());
         pay_for_bits(bits, self.frame.stop().meter())
     }
 }
 
-/// Pays for bits: who asks for them prints them, which takes longer than reading them.
+/// Charges for bits. Callers will format them, which takes longer than reading.
 pub(super) fn pay_for_bits(bits: u64, meter: &Meter) -> Result<()> {
     meter.work(bits.div_ceil(16))?;
     meter.hold(bits.div_ceil(8))
 }
 
-/// Returns the size of a value of a type in bits; None if that is found out at run time.
+/// Returns the size of a value of a type in bits, or `None` if that is known only at run time.
 pub(super) fn size_read(types: &mut TypeTable, ty: TypeId) -> Option<u64> {
-    // An array without bounds is somewhere, though nothing is known to be there.
+    // An array without bounds has a location, but an unknown size.
     if is_open_array(types, ty) {
         return Some(0);
     }
@@ -507,12 +505,12 @@ pub(super) fn size_read(types: &mut TypeTable, ty: TypeId) -> Option<u64> {
     Some(size.saturating_mul(8))
 }
 
-/// Returns the size that is read of a value of so many bits, within [`Limit::Value`].
+/// Returns the number of bits to read from a value of this size, within [`Limit::Value`].
 pub(crate) fn bits_within(limits: &Limits, bit_size: u64) -> u64 {
     bit_size.min(limits.value.saturating_mul(8))
 }
 
-/// Returns why a value of so many bits is not read as a whole, if it is not.
+/// Returns the reason why a value of this many bits is not read as a whole, or `None` if it is.
 pub(crate) fn cut_text(limits: &Limits, bit_size: u64) -> Option<String> {
     let (bytes, most) = (bit_size.div_ceil(8), limits.value);
     let is_cut = bits_within(limits, bit_size) < bit_size;
@@ -527,7 +525,7 @@ pub(crate) fn cut_text(limits: &Limits, bit_size: u64) -> Option<String> {
 /// The part of a vector register that belongs to a lane, in bits.
 const DWORD: u128 = 32;
 
-/// Returns true if a place is in a lane's dword of a vector register: what is after that belongs to another lane.
+/// Returns true if a place is in a lane's dword of a vector register. The bits after it belong to another lane.
 fn is_lane_dword(place: &Place<'_>, lane: Option<Lane>) -> bool {
     let Storage::Register(register) = place.storage else {
         return false;
@@ -549,7 +547,7 @@ fn constant<'p>(variable: &Variable<'_>, ty: TypeId, types: &TypeTable) -> Resul
         return Ok(Contents::None);
     };
     if !types.is_in_order(ty) {
-        // DWARF does not say whether the constant is the number or its bytes.
+        // DWARF leaves open if the constant is the number or its bytes.
         return Err(ErrorKind::Unsupported("DW_AT_const_value").into());
     }
     Ok(Contents::Constant(Bits {

@@ -1,4 +1,4 @@
-//! A frame as seen by lanes that wait in it: EXEC has disabled them, so that their lanes of vector registers do not change.
+//! Represents a frame as seen by lanes that wait in it: EXEC has disabled them, so that their lanes of vector registers do not change.
 
 use std::rc::Rc;
 
@@ -46,7 +46,7 @@ impl<'p> Frame<'p> for Seen<'_, 'p> {
 }
 
 impl<'s, 'p> StopFrame<'s, 'p, '_> {
-    /// Returns the frame's registers: those of where the wave is, or of where lanes wait.
+    /// Returns the frame's registers at the wave's position, or at the position of waiting lanes.
     pub(super) fn seen(&self) -> Seen<'s, 'p> {
         Seen {
             frame: self.frame,
@@ -54,7 +54,7 @@ impl<'s, 'p> StopFrame<'s, 'p, '_> {
         }
     }
 
-    /// Returns the registers that are not those of the waiting lanes any more, or not yet. `None` if it is seen from where the wave is.
+    /// Returns the registers that no longer, or not yet, have the waiting lanes' values, or `None` if the frame is seen by the wave.
     fn changed_since_waiting(&self) -> Option<Rc<Changed>> {
         let waiting = self.waiting?;
         let wave = self.frame.code_address();
@@ -65,7 +65,7 @@ impl<'s, 'p> StopFrame<'s, 'p, '_> {
         }
         let flow = self.stop.program().lane_flow(self.wave_size());
         let found = flow.changed_between(wave, waiting.address, self.stop.meter());
-        // The question's meter has refused it, so that the answer is marked as not complete.
+        // The query's meter has refused it, so that the answer is marked as incomplete.
         let Ok(changed) = found else {
             return Some(Rc::new(Changed::all()));
         };

@@ -8,7 +8,7 @@ use super::process::Programs;
 use crate::arch::{Apertures, ProcessAddress};
 use crate::gpu_core::{Dispatch, GpuCore, Process, Scratch};
 
-/// Addresses below this are of no memory: they are null pointers with an offset.
+/// Addresses below this have no memory: they are null pointers with an offset.
 const NULL_PAGE: u64 = 4096;
 
 /// An argument of a kernel that is a pointer into global memory.
@@ -21,15 +21,14 @@ pub struct PointerArgument {
     pub position: usize,
     /// The address to which it points.
     pub value: u64,
-    /// The memory that it points into. The buffer begins at `value` and ends no later than this.
+    /// The memory that it points into. The buffer begins at `value` and ends within this memory.
     pub range: Option<Range<u64>>,
-    /// The size of the type to which it points, in bytes. `None` if unknown.
+    /// The size of the type to which it points, in bytes, or `None` if unknown.
     pub element_size: Option<u64>,
 }
 
 impl PointerArgument {
-    /// Returns the index of the element that an address is in, counted from where the argument points. None if the size of an element is
-    /// not known.
+    /// Returns the index of the element that contains an address, relative to the argument's target, or `None` if the size of an element is unknown.
     #[must_use]
     pub fn index_of(&self, address: u64) -> Option<i128> {
         let size = i128::from(self.element_size.filter(|size| *size != 0)?);
@@ -37,7 +36,7 @@ impl PointerArgument {
         offset.checked_div_euclid(size)
     }
 
-    /// Returns how many whole elements there can be at most: as many as the memory has from where the argument points.
+    /// Returns the maximum number of whole elements: as many as the memory has from the argument's target on.
     #[must_use]
     pub fn most_elements(&self) -> Option<u64> {
         let range = self.range.as_ref()?;
@@ -52,15 +51,15 @@ impl PointerArgument {
 pub enum Nearest {
     /// The null page: a null pointer with an offset.
     NullPage,
-    /// LDS, as generic addresses have it.
+    /// LDS, by a generic address.
     Local,
-    /// Scratch: of the wave, or as generic addresses have it.
+    /// Scratch of the wave, or by a generic address.
     Scratch,
     /// The memory that an argument points into.
     Argument(PointerArgument, Range<u64>),
     /// Memory that no argument points into.
     Mapping(Range<u64>),
-    /// Nothing is known of the memory of the process.
+    /// The memory of the process is unknown.
     Nothing,
 }
 
@@ -72,7 +71,7 @@ pub struct Whereabouts {
     pub nearest: Nearest,
     /// The distance from the thing in bytes: positive after its last byte, negative before its first, 0 inside.
     pub distance: i128,
-    /// The code object that the address is in.
+    /// The code object that contains the address.
     pub code_object: Option<usize>,
 }
 
@@ -81,14 +80,14 @@ pub struct Whereabouts {
 pub struct DispatchMemory {
     /// The arguments that are pointers.
     pub arguments: Vec<PointerArgument>,
-    /// All memory. It counts as complete if all arguments point into some of it: a core without buffers has none of that.
+    /// All memory. It counts as complete if all arguments point into some of it, because a core without buffers lacks their memory.
     pub map: MemoryMap,
 }
 
 impl DispatchMemory {
-    /// Reads what a core says.
+    /// Reads the memory from a core.
     ///
-    /// * `dispatch`: the dispatch whose arguments are wanted, if it is known.
+    /// * `dispatch`: the dispatch with the arguments, if known.
     #[must_use]
     pub fn new(
         core: &GpuCore<'_>,
@@ -112,7 +111,7 @@ impl DispatchMemory {
             let scratch = wave.scratch()?;
             map.range_of(scratch.address)
         });
-        // Arguments themselves are loaded from where they are.
+        // The memory with the arguments themselves is accessed too.
         let kernarg = dispatch.map(|one| one.packet.kernarg_address);
         let kernarg = kernarg.and_then(|address| map.range_of(address));
         let expected: BTreeSet<(u64, u64)> = buffers
@@ -127,9 +126,9 @@ impl DispatchMemory {
         }
     }
 
-    /// Finds where an address lies.
+    /// Finds the place of an address.
     ///
-    /// * `apertures`: where generic addresses show LDS and scratch.
+    /// * `apertures`: the generic addresses of LDS and scratch.
     /// * `scratch`: the wave's scratch.
     #[must_use]
     pub fn find(
@@ -169,7 +168,7 @@ impl DispatchMemory {
         let Some((range, far)) = self.map.nearest(address) else {
             return at(Nearest::Nothing, 0);
         };
-        // Memory of several buffers that follow each other is one range: then the last argument that begins before the address.
+        // The memory of adjacent buffers is one range, so the last argument that begins before the address is chosen.
         let of_range = self
             .arguments
             .iter()
@@ -186,7 +185,7 @@ impl DispatchMemory {
     }
 }
 
-/// Reads the arguments of a kernel that are pointers into global memory; `None` if they are not known.
+/// Reads the arguments of a kernel that are pointers into global memory, or `None` if they are unknown.
 fn arguments(
     core: &GpuCore<'_>,
     programs: &Programs<'_>,

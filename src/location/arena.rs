@@ -1,4 +1,4 @@
-//! The arena that owns the data that locations point to: composites, their parts, implicit pointers.
+//! Owns the data to which locations refer: composites, their parts, implicit pointers.
 
 use core::cell::{Cell, OnceCell};
 use core::fmt;
@@ -8,10 +8,9 @@ use super::part::{Part, RegisterPart};
 use super::{Composite, ImplicitPointer, Location, Place};
 use crate::meter::Meter;
 
-/// Where composite storages and their parts live. The caller makes one, and drops it when it is done with
-/// the locations.
+/// The memory of composite storages and their parts. The caller creates one, and drops it together with the locations.
 ///
-/// There is a pool for each type of value, which asks for memory when it gets its first.
+/// There is a pool for each type of value, which allocates memory for its first value.
 #[derive(Default)]
 pub struct Arena<'a> {
     pub(crate) composites: Pool<Composite<'a>>,
@@ -41,13 +40,13 @@ impl Arena<'_> {
         Arena::default()
     }
 
-    /// Keeps bytes, those of an expression for example, as long as the locations made of them.
+    /// Keeps bytes, such as an expression's, as long as the locations made from them.
     #[must_use]
     pub fn keep(&self, bytes: impl AsRef<[u8]>) -> &[u8] {
         self.bytes.alloc_extend(bytes.as_ref().iter().copied())
     }
 
-    /// Returns how many bytes the values have that are kept.
+    /// Returns the size of the kept values in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let pools = [
             self.composites.bytes(),
@@ -86,7 +85,7 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// The capacity of the first chunk. Each further chunk has twice that of the last.
+    /// The capacity of the first chunk. Each further chunk has twice the capacity of the one before.
     const FIRST: usize = match 512usize.checked_div(size_of::<T>()) {
         Some(0) | None => 1,
         Some(count) => count,
@@ -103,7 +102,7 @@ impl<T> Pool<T> {
 
     fn add(&self, count: usize) {
         let bytes = (count as u64).wrapping_mul(size_of::<T>() as u64);
-        // No machine has so much memory that it could be too many.
+        // No machine has enough memory for an overflow.
         self.bytes.set(self.bytes.get().wrapping_add(bytes));
     }
 
@@ -124,7 +123,7 @@ impl<T> Pool<T> {
 impl<T: Copy> Pool<T> {
     /// Copies `values` and adds as many copies of `filler` again, at least `least` values in all.
     pub(crate) fn alloc_larger(&self, values: &[T], filler: T, least: usize) -> &mut [T] {
-        // Nothing in memory has more than half of the bytes that a number counts.
+        // A slice in memory has at most half of the bytes that a number counts.
         let count = values.len().wrapping_mul(2).max(least);
         let values = values.iter().copied().chain(core::iter::repeat(filler));
         self.alloc_extend(values.take(count))

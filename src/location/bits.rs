@@ -6,31 +6,31 @@ use super::Mask;
 use crate::error::{Limit, Result};
 use crate::limits::reached;
 
-/// Bits that were read. Those that could not be are zero, and in one of the masks.
+/// Bits that were read. Unreadable bits are zero, and in one of the masks.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bits {
-    /// The bits, the first in the lowest bit of the first byte; unused bits of the last byte are zero.
+    /// The bits, with the first in the lowest bit of the first byte. Unused bits of the last byte are zero.
     pub bytes: Vec<u8>,
     /// The size in bits.
     pub bit_size: u64,
-    /// The bits that have no value (optimised away).
+    /// The bits without a value (optimized away).
     pub undefined: Mask,
-    /// The bits that have a value which the debugger does not know.
+    /// The bits whose value is unknown to the debugger.
     pub unavailable: Mask,
 }
 
 impl Bits {
-    /// Returns true if every bit has a value that is known.
+    /// Returns true if every bit has a known value.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.undefined.is_empty() && self.unavailable.is_empty()
     }
 
-    /// Returns a part of them, with what is missing of it. What lies beyond was not read, and is not available.
+    /// Returns a part of the bits and masks. Bits beyond the end are unavailable.
     ///
     /// # Errors
-    /// [`Limit::Bits`] if there is no room for so many.
+    /// [`Limit::Bits`] if there is not enough memory.
     #[expect(
         clippy::arithmetic_side_effects,
         reason = "what is missing is cut to the part"
@@ -38,7 +38,7 @@ impl Bits {
     pub(crate) fn part(&self, start: u64, bit_size: u64) -> Result<Bits> {
         let mut part = Bits::zero(bit_size)?;
         copy_bits(&self.bytes, start, &mut part.bytes, 0, bit_size);
-        // A part may begin after the end, or end where no number goes: there is nothing of it there.
+        // A part may begin after the end, or its end may overflow. It is empty there.
         let range = start..start.saturating_add(bit_size);
         let moved = |mask: &Mask| -> Mask {
             let ranges = mask.within(range.clone());
@@ -53,7 +53,7 @@ impl Bits {
         Ok(part)
     }
 
-    /// Makes them the start of `bit_size` bits, of which the rest is unavailable.
+    /// Extends them to `bit_size` bits. The added bits are unavailable.
     pub(crate) fn extend_unavailable(&mut self, bit_size: u64) {
         self.unavailable
             .insert(self.bit_size..bit_size.max(self.bit_size));
@@ -69,12 +69,12 @@ impl Bits {
     }
 }
 
-/// So many zero bytes.
+/// Allocates this many zero bytes.
 ///
 /// # Errors
-/// [`Limit::Bits`] if there is no room for so many: the limits may be larger than the memory.
+/// [`Limit::Bits`] if there is not enough memory, since the limits may exceed it.
 pub(super) fn zeros(count: u64) -> Result<Vec<u8>> {
-    // The number is only shown.
+    // The number is only for the message.
     let full = || reached(Limit::Bits, count.saturating_mul(8));
     let length = usize::try_from(count).map_err(|_| full())?;
     let mut bytes = Vec::new();
@@ -83,10 +83,10 @@ pub(super) fn zeros(count: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Zero bytes for so many bits, in place if they are few.
+/// Allocates zero bytes for this many bits, in place if they are few.
 ///
 /// # Errors
-/// As [`zeros`].
+/// Fails like [`zeros`].
 pub(super) fn buffer(bit_size: u64) -> Result<SmallVec<[u8; 64]>> {
     let full = || reached(Limit::Bits, bit_size);
     let length = usize::try_from(bit_size.div_ceil(8)).map_err(|_| full())?;
@@ -96,8 +96,7 @@ pub(super) fn buffer(bit_size: u64) -> Result<SmallVec<[u8; 64]>> {
     Ok(buffer)
 }
 
-/// Copies `count` bits from bit `from_bit` of `from` to bit `to_bit` of `to`. Bits outside of either are
-/// left out.
+/// Copies `count` bits from bit `from_bit` of `from` to bit `to_bit` of `to`. Bits outside of either are left out.
 #[expect(
     clippy::arithmetic_side_effects,
     reason = "the ends of both are numbers, which is asserted, and bits of a byte are few"
@@ -107,7 +106,7 @@ pub(super) fn copy_bits(from: &[u8], from_bit: u64, to: &mut [u8], to_bit: u64, 
         to_bit.checked_add(count).is_some(),
         "{count} bits to bit {to_bit}"
     );
-    // What begins so far away is outside.
+    // The range begins outside.
     if from_bit.checked_add(count).is_none() {
         return;
     }
@@ -121,7 +120,7 @@ pub(super) fn copy_bits(from: &[u8], from_bit: u64, to: &mut [u8], to_bit: u64, 
         }
         return;
     }
-    // At most as many bits at once as are left of a byte of the target.
+    // At most the remaining bits of the target byte at once.
     let mut done = 0;
     while done < count {
         let (source, target) = (from_bit + done, to_bit + done);
@@ -133,7 +132,7 @@ pub(super) fn copy_bits(from: &[u8], from_bit: u64, to: &mut [u8], to_bit: u64, 
         };
         let high = source_byte.get(1).copied();
         let available = if high.is_some() { 16 } else { 8u64 };
-        // Bits after the end of the source leave those of the target as they are.
+        // Bits after the end of the source leave the target unchanged.
         let length = length.min(available - source % 8);
         let pair = u16::from_le_bytes([*low, high.unwrap_or(0)]) >> (source % 8);
         let mask = 0xffu8 >> (8 - length);

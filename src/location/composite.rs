@@ -1,7 +1,7 @@
-//! Composite storage: bits that come from several places.
+//! Represents composite storage: bits from several places.
 //!
-//! Vectors whose elements follow a rule (`DW_OP_LLVM_extend`, `DW_OP_LLVM_select_bit_piece`) are kept as
-//! the rule, so that they cost the same for any number of elements. Source: HET A.2.5.4.4.6.
+//! Regular vectors (`DW_OP_LLVM_extend`, `DW_OP_LLVM_select_bit_piece`) are stored as a rule, so that they cost the same for any number of elements.
+//! Source: HET A.2.5.4.4.6.
 
 use core::num::NonZero;
 
@@ -31,7 +31,7 @@ pub(super) enum Kind<'a> {
         location: &'a Location<'a>,
         element: NonZero<u64>,
     },
-    /// Element N at N times the element's size in one of two locations.
+    /// Element N is at N times the element's size in one of two locations.
     Select {
         zero: &'a Location<'a>,
         one: &'a Location<'a>,
@@ -40,7 +40,7 @@ pub(super) enum Kind<'a> {
     },
 }
 
-/// The bounds of composites.
+/// The limits of composites.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) parts: u32,
@@ -55,7 +55,7 @@ impl<'a> Composite<'a> {
         self.bit_size
     }
 
-    /// Returns how many parts there are.
+    /// Returns the number of parts.
     #[must_use]
     pub fn part_count(&self) -> u128 {
         match self.kind {
@@ -76,14 +76,14 @@ impl<'a> Composite<'a> {
         }
     }
 
-    /// Returns the part that contains a bit; nothing past the end.
+    /// Returns the part that contains a bit, or `None` past the end.
     #[must_use]
     pub fn part_at(&self, bit: u128) -> Option<Part<'a>> {
         if bit >= self.bit_size {
             return None;
         }
         match self.kind {
-            // Parts of no size share their start with the next one, so that the last part that starts there has the bit.
+            // A part of size zero shares its start with the next one, so the last part that starts there has the bit.
             Kind::Parts(parts) => {
                 let after = parts.partition_point(|part| part.start <= bit);
                 parts.get(after.checked_sub(1)?).copied()
@@ -98,7 +98,7 @@ impl<'a> Composite<'a> {
         }
     }
 
-    /// The first of `count` bits from bit `start` on: as many of them as one part has. Nothing past the end.
+    /// Returns the first of `count` bits from bit `start` on, as many as are in one part, or `None` past the end.
     pub(super) fn piece(&self, start: u128, count: u64) -> Option<Piece<'a>> {
         let part = self.part_at(start).filter(|part| part.bit_size > 0)?;
         let within = start.checked_sub(part.start)?;
@@ -110,7 +110,7 @@ impl<'a> Composite<'a> {
         })
     }
 
-    /// Part number `index`.
+    /// Returns part number `index`.
     fn element(&self, index: u128) -> Option<Part<'a>> {
         match self.kind {
             Kind::Parts(parts) => parts.get(usize::try_from(index).ok()?).copied(),
@@ -144,7 +144,7 @@ impl<'a> Composite<'a> {
                 } else {
                     zero
                 };
-                // Checked when the composite was made.
+                // Checked when the composite was created.
                 let place = chosen.single().copied();
                 let location = match place {
                     Some(place) => Location::One(super::Place {
@@ -162,12 +162,12 @@ impl<'a> Composite<'a> {
         }
     }
 
-    /// Returns true if all parts are at the same location, and of the same size.
+    /// Returns true if all parts have the same location and size.
     pub(crate) fn is_repeated(&self) -> bool {
         matches!(self.kind, Kind::Repeat { .. })
     }
 
-    /// Returns how deep composites are nested; 1 if no part is a composite.
+    /// Returns the nesting depth of composites, or 1 if no part is a composite.
     pub(crate) fn depth(&self) -> u16 {
         self.depth
     }
@@ -176,7 +176,7 @@ impl<'a> Composite<'a> {
         self.all_lanes
     }
 
-    /// Returns the first bits of registers, one after the other; no register may have fewer.
+    /// Returns a composite of the first bits of consecutive registers, each of which must be large enough.
     #[expect(
         clippy::arithmetic_side_effects,
         reason = "as many registers as fit into memory have fewer bits than a number of 64 bits counts"
@@ -201,7 +201,7 @@ impl<'a> Composite<'a> {
         }
     }
 
-    /// Returns the first `known` bits of a location, and then as many undefined ones as there are to `bit_size`.
+    /// Returns the first `known` bits of a location, padded with undefined bits to `bit_size`.
     pub(crate) fn with_undefined_end(
         location: Location<'a>,
         known: u128,
@@ -209,7 +209,7 @@ impl<'a> Composite<'a> {
         arena: &'a Arena<'a>,
     ) -> Composite<'a> {
         debug_assert!(known <= bit_size, "{known} of {bit_size}");
-        // One that is nested so deep has passed no limit.
+        // The nesting depth was checked before.
         let depth = depth_of(&location).saturating_add(1);
         let parts = arena.parts.alloc_extend([
             Part {
@@ -231,10 +231,10 @@ impl<'a> Composite<'a> {
         }
     }
 
-    /// `DW_OP_LLVM_extend`: `count` elements of `element` bits, all at `location`.
+    /// Implements `DW_OP_LLVM_extend`: `count` elements of `element` bits, all at `location`.
     ///
     /// # Errors
-    /// As HET A.2.5.4.4.6 says, or a limit.
+    /// If a rule of HET A.2.5.4.4.6 is broken, or a limit is reached.
     pub(crate) fn repeat(
         location: Location<'a>,
         element: u64,
@@ -260,12 +260,12 @@ impl<'a> Composite<'a> {
         })
     }
 
-    /// `DW_OP_LLVM_select_bit_piece`: element N from `one` where bit N of `mask` is set, else from `zero`.
+    /// Implements `DW_OP_LLVM_select_bit_piece`: element N from `one` if bit N of `mask` is set, else from `zero`.
     ///
-    /// Only the location that an element is taken from is checked for it; see `spec-notes/locations.md`.
+    /// Bounds are checked only in the location selected for an element; see `spec-notes/locations.md`.
     ///
     /// # Errors
-    /// As HET A.2.5.4.4.6 says, or a limit.
+    /// If a rule of HET A.2.5.4.4.6 is broken, or a limit is reached.
     pub(crate) fn select(
         zero: Location<'a>,
         one: Location<'a>,
@@ -290,7 +290,7 @@ impl<'a> Composite<'a> {
         let bit_size = product(element.get(), count);
         check_size(bit_size, bounds)?;
         let (depth, all_lanes) = nesting([&zero, &one], bounds)?;
-        // Offsets grow with the element, so that the last one taken from a location decides.
+        // Offsets grow with the element, so the last one from each location decides.
         let used = if count >= 128 {
             u128::MAX
         } else {
@@ -315,7 +315,7 @@ impl<'a> Composite<'a> {
                 all_lanes,
             });
         }
-        // With several places each element has as many; there are at most 128 elements.
+        // If a location has several places, so has each element; there are at most 128 elements.
         let none = Part {
             location: Location::UNDEFINED,
             start: 0,
@@ -338,9 +338,9 @@ impl<'a> Composite<'a> {
     }
 }
 
-/// Returns the size of so many elements.
+/// Returns the total size of this many elements.
 fn product(element: u64, count: u64) -> u128 {
-    // Two numbers of 64 bits.
+    // The product of two 64-bit numbers.
     u128::from(element).wrapping_mul(count.into())
 }
 
@@ -366,7 +366,7 @@ fn nesting<const N: usize>(parts: [&Location<'_>; N], bounds: Bounds) -> Result<
     Ok((depth, parts.iter().any(|part| part.stands_for_all_lanes())))
 }
 
-/// Returns how deep a composite is nested that has a part there.
+/// Returns the nesting depth of a composite with a part at this location.
 ///
 /// # Errors
 /// [`Limit::Depth`].
@@ -383,7 +383,7 @@ pub(super) fn check_size(bit_size: u128, bounds: Bounds) -> Result<()> {
     Ok(())
 }
 
-/// All bits of a part must lie within its storage.
+/// Checks that all bits of a part lie within its storage.
 pub(super) fn check_part(location: &Location<'_>, bit_size: u128) -> Result<()> {
     if location.bits_left() < bit_size {
         return Err(SpecRule::PartSize.into());
@@ -391,13 +391,13 @@ pub(super) fn check_part(location: &Location<'_>, bit_size: u128) -> Result<()> 
     Ok(())
 }
 
-/// All bits of an element must lie within the storage of `location`, from which it is `offset` bits away and in which it must
-/// itself start (HET A.2.5.4.4.1).
+/// Checks that all bits of an element lie within the storage of `location`, `offset` bits after it. The element itself must start within the storage
+/// too (HET A.2.5.4.4.1).
 fn check_element(location: &Location<'_>, offset: u128, bit_size: u128) -> Result<()> {
     for place in location.places() {
         let left = place.bits_left();
         if left <= offset {
-            // It is outside, however far; the number is only shown.
+            // It is outside; the number is only for the message.
             let bit_offset = place.bit_offset.saturating_add(offset);
             let bit_offset = i128::try_from(bit_offset).unwrap_or(i128::MAX);
             return Err(ErrorKind::OutOfBounds {
@@ -413,7 +413,7 @@ fn check_element(location: &Location<'_>, offset: u128, bit_size: u128) -> Resul
     Ok(())
 }
 
-/// The parts of a composite, in order: a plain iterator, as none of its steps can fail.
+/// The parts of a composite, in order. A plain iterator, since no step can fail.
 #[derive(Clone, Debug)]
 pub struct Parts<'a> {
     composite: Composite<'a>,

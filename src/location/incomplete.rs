@@ -1,4 +1,4 @@
-//! Composites to which parts are added. Source: HET A.2.5.4.4.6, `DW_OP_piece` and `DW_OP_bit_piece`.
+//! Builds composites part by part. Source: HET A.2.5.4.4.6, `DW_OP_piece` and `DW_OP_bit_piece`.
 
 use super::arena::Pool;
 use super::composite::{Bounds, Composite, Kind, check_part, check_size, depth_around};
@@ -16,23 +16,23 @@ pub(crate) struct Incomplete<'a> {
     room: Room<'a>,
     /// The number of parts.
     count: u32,
-    /// The composite that was begun before this one and is not complete either, if there is one.
+    /// The previous incomplete composite, if there is one.
     below: Option<&'a mut Incomplete<'a>>,
 }
 
 /// The parts, and room for more.
 #[derive(Debug)]
 enum Room<'a> {
-    /// As long as all parts are in registers.
+    /// Used as long as all parts are in registers.
     Registers(&'a mut [RegisterPart]),
     Any(&'a mut [Part<'a>]),
 }
 
-/// For how many parts there is room at first: what does not fit into one register is most often in two.
+/// The initial capacity in parts: an object too large for one register is usually in two.
 const FIRST_ROOM: usize = 2;
 
 impl<'a> Incomplete<'a> {
-    /// Returns a composite without any parts, above another one.
+    /// Creates a composite without parts, above another one.
     pub(crate) fn above(
         below: Option<&'a mut Incomplete<'a>>,
         arena: &'a Arena<'a>,
@@ -53,10 +53,10 @@ impl<'a> Incomplete<'a> {
         })
     }
 
-    /// Appends a part, as `DW_OP_bit_piece` does.
+    /// Appends a part, like `DW_OP_bit_piece`.
     ///
     /// # Errors
-    /// As HET A.2.5.4.4.6 says, or a limit.
+    /// If a rule of HET A.2.5.4.4.6 is broken, or a limit is reached.
     #[expect(
         clippy::arithmetic_side_effects,
         reason = "`end_after` finds that there may be one more part"
@@ -94,8 +94,8 @@ impl<'a> Incomplete<'a> {
         Ok(())
     }
 
-    /// Appends the first bits of a register, as nearly every part is one, if that needs no more room. Whether it was done:
-    /// if not, [`append`](Incomplete::append) does it, or says why not.
+    /// Appends the first bits of a register, the most frequent kind of part, if there is capacity for it. Returns false if not:
+    /// [`append`](Incomplete::append) then appends it or returns the error.
     #[inline(always)]
     #[expect(
         clippy::arithmetic_side_effects,
@@ -107,7 +107,7 @@ impl<'a> Incomplete<'a> {
         bit_size: u128,
         bounds: Bounds,
     ) -> bool {
-        // So many registers have fewer bits together than `bounds.bits`, the size of the largest address space.
+        // The capacity is so small that the sum stays below `bounds.bits`, the size of the largest address space.
         if let Room::Registers(room) = &mut self.room
             && let Some(slot) = room.get_mut(self.count as usize)
             && let (Ok(bits), Ok(start)) = (
@@ -130,7 +130,7 @@ impl<'a> Incomplete<'a> {
     /// Returns the end of a part of this size.
     #[inline]
     fn end_after(&self, bit_size: u128, bounds: Bounds) -> Result<u128> {
-        // A part of undefined storage can have any size; the largest number is more than the bounds allow.
+        // A part of undefined storage can have any size. The largest number exceeds the limits.
         let end = self.composite.bit_size.saturating_add(bit_size);
         check_size(end, bounds)?;
         if self.count >= bounds.parts {
@@ -139,7 +139,7 @@ impl<'a> Incomplete<'a> {
         Ok(end)
     }
 
-    /// Completes the composite, and gives the one below it back.
+    /// Completes the composite, and returns the one below it.
     pub(crate) fn complete(&'a mut self) -> (&'a Composite<'a>, Option<&'a mut Incomplete<'a>>) {
         self.composite.kind = match &self.room {
             Room::Registers(room) => Kind::Registers(first(room, self.count)),
@@ -149,13 +149,13 @@ impl<'a> Incomplete<'a> {
     }
 }
 
-/// The first `count` items of the room.
+/// Returns the first `count` items.
 fn first<T>(room: &[T], count: u32) -> &[T] {
     debug_assert!(count as usize <= room.len(), "{count} of {}", room.len());
     room.get(..count as usize).unwrap_or(room)
 }
 
-/// Puts item number `at` where there is room, or to where there is more.
+/// Stores item number `at`, and allocates a larger buffer if needed.
 #[inline]
 fn put<'a, T: Copy>(room: &mut &'a mut [T], at: u32, item: T, pool: &'a Pool<T>) {
     let at = at as usize;
@@ -167,7 +167,7 @@ fn put<'a, T: Copy>(room: &mut &'a mut [T], at: u32, item: T, pool: &'a Pool<T>)
     }
 }
 
-/// Parts that are in registers and one that is not, and room for more.
+/// Parts in registers and one that is not, with capacity for more.
 fn with_any<'a>(
     registers: &[RegisterPart],
     part: Part<'a>,
@@ -191,7 +191,7 @@ mod tests {
         bits: 1 << 67,
     };
 
-    /// Whole registers and parts of them, some of them reserved ones, and what grows from lane to lane.
+    /// Whole registers and parts of them, including reserved ones and ones whose offset grows from lane to lane.
     fn in_register() -> impl Strategy<Value = Location<'static>> {
         let register = (0u16..4096).prop_map(Register);
         let bit_offset = prop_oneof![0u128..2048, Just(0x1_0000)];
@@ -218,7 +218,7 @@ mod tests {
         ]
     }
 
-    /// Parts with their sizes, not all of which fit.
+    /// Parts with their sizes, some of which do not fit.
     fn parts() -> impl Strategy<Value = Vec<(Location<'static>, u128)>> {
         let bit_size = || prop_oneof![0u128..33, 0u128..2200];
         prop_oneof![
@@ -227,7 +227,7 @@ mod tests {
         ]
     }
 
-    /// The largest number of levels is a limit too: what is one deeper is refused, and not counted as that deep.
+    /// The largest number of levels is a limit too: one level deeper is rejected, not clamped.
     #[test]
     fn the_deepest_composite_is_no_part() {
         let arena = Arena::new();
@@ -255,7 +255,7 @@ mod tests {
     }
 
     proptest! {
-        /// Not even a composite of registers can be made where nothing may be nested.
+        /// If no nesting is allowed, not even a composite of registers can be created.
         #[test]
         fn depth_is_bounded(location in anywhere()) {
             let arena = Arena::new();
@@ -267,7 +267,7 @@ mod tests {
             prop_assert!(incomplete.append(&location, 0, bounds, &arena).is_err());
         }
 
-        /// However they are kept, the parts are those that were appended, or the one that does not fit is refused.
+        /// For any internal representation, the appended parts are returned, or a part that does not fit is rejected.
         #[test]
         fn parts_are_those_that_were_appended(appended in parts()) {
             let arena = Arena::new();

@@ -1,7 +1,7 @@
-//! Reading the bits of a location for all lanes at once.
+//! Reads the bits of a location for all lanes at once.
 //!
-//! A vector register is read once, and so is a row of interleaved scratch; storage that is the same for
-//! all lanes is read once and copied. What fits neither is read lane by lane.
+//! A vector register and a row of interleaved scratch are each read once. Storage that is the same for all lanes is read once and copied. Other
+//! storage is read lane by lane.
 
 use super::bits::{Bits, copy_bits, zeros};
 use super::memory::lane_of;
@@ -14,19 +14,19 @@ use crate::wave::Memory;
 /// The bits of an object in every lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneBits {
-    /// Those of lane 0, then those of lane 1, …; or once, if they are the same for all.
+    /// The bytes of lane 0, lane 1, and so on, or only one copy if they are the same for all.
     bytes: Vec<u8>,
     bytes_per_lane: usize,
     bit_size: u64,
     lanes: usize,
     /// True if bytes and masks are the same for all lanes.
     same: bool,
-    /// Empty if every bit of every lane is there; else as many as there are bytes of lanes.
+    /// Empty if every bit of every lane is available. Otherwise one entry for each lane, or a single one if all lanes are the same.
     masks: Vec<(Mask, Mask)>,
 }
 
 impl LaneBits {
-    /// Bits of which each is there: so many bytes for each of so many lanes.
+    /// Creates bits that are all available, with this many bytes for each lane.
     pub(crate) fn complete(bytes: Vec<u8>, bytes_per_lane: usize, lanes: usize) -> LaneBits {
         debug_assert_eq!(Some(bytes.len()), bytes_per_lane.checked_mul(lanes));
         LaneBits {
@@ -39,19 +39,19 @@ impl LaneBits {
         }
     }
 
-    /// The number of bits a lane has.
+    /// Returns the number of bits of a lane.
     #[must_use]
     pub fn bit_size(&self) -> u64 {
         self.bit_size
     }
 
-    /// Returns true if every bit of every lane is there.
+    /// Returns true if every bit of every lane is available.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.masks.is_empty()
     }
 
-    /// Returns the bytes of a lane, the first bit lowest; empty for a lane that does not exist.
+    /// Returns the bytes of a lane, lowest bit first, or an empty slice for a lane that does not exist.
     #[must_use]
     pub fn bytes(&self, lane: Lane) -> &[u8] {
         let start = self
@@ -62,25 +62,25 @@ impl LaneBits {
             .unwrap_or_default()
     }
 
-    /// Returns the dwords of all lanes, lowest byte first, if each lane has a whole one of its own: what a vector register holds.
+    /// Returns the dwords of all lanes, lowest byte first, if each lane has its own complete dword, as in a vector register.
     pub(crate) fn dwords(&self) -> Option<&[[u8; 4]]> {
         let is_dword = self.bytes_per_lane == 4 && !self.same && self.is_complete();
         let (dwords, _) = self.bytes.as_chunks();
         is_dword.then_some(dwords)
     }
 
-    /// Returns how many lanes there are, if all have the same bits.
+    /// Returns the number of lanes, if all have the same bits.
     pub(crate) fn same_lanes(&self) -> Option<usize> {
         self.same.then_some(self.lanes)
     }
 
-    /// Returns the bits of a lane that have no value (optimised away).
+    /// Returns the bits of a lane without a value (optimized away).
     #[must_use]
     pub fn undefined(&self, lane: Lane) -> &Mask {
         self.masks(lane).map_or(NONE, |(undefined, _)| undefined)
     }
 
-    /// Returns the bits of a lane that have a value which the debugger does not know.
+    /// Returns the bits of a lane whose value is unknown to the debugger.
     #[must_use]
     pub fn unavailable(&self, lane: Lane) -> &Mask {
         self.masks(lane)
@@ -98,7 +98,7 @@ impl LaneBits {
         }
     }
 
-    /// Makes the bits of each lane the start of `bit_size` bits, of which the rest is unavailable.
+    /// Extends each lane to `bit_size` bits. The added bits are unavailable.
     pub(crate) fn extend_unavailable(&mut self, bit_size: u64) {
         if bit_size <= self.bit_size {
             return;
@@ -112,7 +112,7 @@ impl LaneBits {
         }
     }
 
-    /// Returns the index of a lane's data. `None` for a lane that does not exist.
+    /// Returns the index of a lane's data, or `None` for a lane that does not exist.
     fn index(&self, lane: Lane) -> Option<usize> {
         let index = usize::from(lane.0);
         (index < self.lanes).then_some(if self.same { 0 } else { index })
@@ -132,10 +132,10 @@ impl LaneBits {
 
 const NONE: &Mask = &Mask::new();
 
-/// Reads `bit_size` bits of `location` for each lane of the wave. The lane of `access` is not used.
+/// Reads `bit_size` bits of `location` for each lane of the wave. The lane in `access` is not used.
 ///
 /// # Errors
-/// As [`read`](super::read()); the first lane that has one decides.
+/// Fails like [`read`](super::read()), with the error of the first lane that has one.
 pub fn read_lanes(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Result<LaneBits> {
     access.metered(|meter| {
         let access = Access {
@@ -155,7 +155,7 @@ fn read_each(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Res
         return Ok(LaneBits::same(bits, count));
     }
     let bytes_per_lane = bit_size.div_ceil(8);
-    // There is no room for more than a number counts, and `zeros` says so.
+    // An overflowing size cannot be allocated, which `zeros` reports.
     let bytes = zeros(bytes_per_lane.saturating_mul(count as u64))?;
     let mut result = LaneBits {
         bytes,
@@ -188,7 +188,7 @@ fn read_each(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Res
 }
 
 impl LaneBits {
-    /// Returns the same bits for all of so many lanes.
+    /// Returns the same bits for all lanes.
     fn same(bits: Bits, lanes: usize) -> LaneBits {
         let complete = bits.is_complete();
         let masks = (bits.undefined, bits.unavailable);
@@ -236,8 +236,8 @@ impl LaneBits {
     }
 }
 
-/// Reads bits for all lanes from storage that is arranged in rows. Returns nothing for other storage, or if something is
-/// missing: the slow path then reports what.
+/// Reads bits for all lanes from storage that is arranged in rows. Returns `None` for other storage, or if something is missing: the slow path then
+/// reports it.
 struct Rows<'r> {
     access: &'r Access<'r>,
     result: &'r mut LaneBits,
@@ -246,7 +246,7 @@ struct Rows<'r> {
 impl Rows<'_> {
     /// Reads `count` bits, `offset` bits into `place`, to bit `to` of every lane.
     fn place(&mut self, place: &Place<'_>, offset: u128, count: u64, to: u64) -> Option<()> {
-        // What is read is copied for every lane.
+        // The data are copied for every lane, and charged accordingly.
         self.access.metered(|meter| meter.work(8)).ok()?;
         match place.storage {
             Storage::Register(register) => self.register(register, place, offset, count, to),
@@ -285,7 +285,7 @@ impl Rows<'_> {
         to: u64,
     ) -> Option<()> {
         if composite.is_repeated() {
-            // Lane by lane no element is read twice.
+            // When reading lane by lane, no element is read twice.
             return None;
         }
         let mut done = 0u64;

@@ -1,20 +1,19 @@
-//! [`Mask`]: a set of bits of a value.
+//! Implements [`Mask`]: a set of bits of a value.
 //!
-//! It leaves to others what that is: bits that are undefined, or that the debugger could not read.
+//! Its meaning depends on the user: bits that are undefined, or that the debugger could not read.
 
 use core::ops::Range;
 
 /// A set of bits of a value: half-open ranges, counted in bits from the value's lowest.
 ///
-/// The ranges are sorted, not empty, and neither touch nor overlap, so that two equal sets compare
-/// equal.
+/// The ranges are sorted and not empty, and neither touch nor overlap, so that equal sets compare equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mask {
     ranges: Vec<Range<u64>>,
 }
 
 impl Mask {
-    /// The empty set.
+    /// Returns the empty set.
     #[must_use]
     pub const fn new() -> Mask {
         Mask { ranges: Vec::new() }
@@ -54,13 +53,13 @@ impl Mask {
         self.within(bits).next().is_some()
     }
 
-    /// Returns true if all of `bits` are in the set; so it is of an empty range.
+    /// Returns true if all of `bits` are in the set. This holds for an empty range.
     #[must_use]
     pub fn covers(&self, bits: Range<u64>) -> bool {
         bits.is_empty() || self.within(bits.clone()).next() == Some(bits)
     }
 
-    /// The parts of the set that lie in `bits`, cut to it.
+    /// Returns the parts of the set within `bits`.
     pub fn within(&self, bits: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         let first = self.ranges.partition_point(|r| r.end <= bits.start);
         self.ranges
@@ -73,7 +72,7 @@ impl Mask {
 }
 
 impl FromIterator<Range<u64>> for Mask {
-    /// The set of all bits in any of the ranges, which may come in any order.
+    /// Returns the set of all bits in any of the ranges, which may be in any order.
     fn from_iter<I: IntoIterator<Item = Range<u64>>>(ranges: I) -> Mask {
         let mut mask = Mask::new();
         for range in ranges {

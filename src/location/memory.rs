@@ -1,4 +1,4 @@
-//! Translates places into requests to a debugger.
+//! Translates places into memory accesses of a debugger.
 //!
 //! Sources: USAGE "Address Space Identifier" (the interleaving), USAGE "Address Spaces" (apertures).
 
@@ -9,7 +9,7 @@ use crate::arch::{AddressSpace, Apertures, Lane, scratch};
 use crate::error::{AccessFailure, Error, ErrorKind, Need, Result};
 use crate::wave::{AccessError, Memory, Wave};
 
-/// A run of bytes that is contiguous in a real memory.
+/// A contiguous run of bytes in a hardware memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) memory: Memory,
@@ -20,10 +20,10 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Its bytes, of those that were asked for.
+    /// Returns its bytes, as a slice of the requested ones.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfBounds`] if they are not among those, so that none is passed over in silence.
+    /// [`ErrorKind::OutOfBounds`] if they are not among the requested bytes, so that none is skipped silently.
     pub(super) fn bytes<'b>(&self, all: &'b mut [u8]) -> Result<&'b mut [u8]> {
         let size_in_bits = (all.len() as u128).wrapping_mul(8);
         let end = self.start.checked_add(self.length);
@@ -39,7 +39,7 @@ impl Run {
     }
 }
 
-/// Returns the lane whose memory a place is, when `reader` looks at it.
+/// Returns the lane that owns the memory of a place, when read by `reader`.
 pub(super) fn lane_of(select: LaneSelect, reader: Option<Lane>) -> Option<Lane> {
     match select {
         LaneSelect::None => None,
@@ -48,10 +48,10 @@ pub(super) fn lane_of(select: LaneSelect, reader: Option<Lane>) -> Option<Lane> 
     }
 }
 
-/// Calls `visit` for each run of the `length` bytes at `address`, in order; they lie in the memory.
+/// Calls `visit` for each run of the `length` bytes at `address`, in order. The bytes must be within the memory.
 ///
 /// # Errors
-/// Those of `visit`, and [`Need::Lane`] if the memory is a lane's and no lane is known.
+/// If `visit` fails; [`Need::Lane`] if the memory belongs to a lane and no lane is known.
 #[expect(
     clippy::arithmetic_side_effects,
     reason = "the bytes lie in the memory, and what is added is less than their length"
@@ -100,7 +100,7 @@ pub(super) fn for_each_run(
                 let here = address + start as u64;
                 let rest = length - start;
                 let (space, segment_address) = Apertures::resolve(wave.apertures(), here);
-                // Apertures start and end at multiples of 2^32: what is before the next one is all in one.
+                // Apertures start and end at multiples of 2^32, so the bytes up to the next multiple belong together.
                 let in_segment = (1u64 << 32) - (here & 0xffff_ffff);
                 let part = usize::try_from(in_segment).unwrap_or(usize::MAX).min(rest);
                 for_each_run(wave, space, lane, segment_address, part, &mut |run| {
@@ -116,12 +116,12 @@ pub(super) fn for_each_run(
     }
 }
 
-/// Asks the debugger for the bytes at an offset.
+/// Reads the bytes at an offset from the debugger.
 type Fetch<'f> = &'f mut dyn FnMut(usize, &mut [u8]) -> Result<(), AccessError>;
 
-/// Fetches `out.len()` bytes by `fetch(offset, out)`, and in smaller pieces where not all are available.
+/// Fetches `out.len()` bytes with `fetch(offset, out)`, and retries smaller pieces if some are unavailable.
 ///
-/// `missing` is called with the ranges, in bytes, that are not.
+/// `missing` is called with the ranges of unavailable bytes.
 ///
 /// # Errors
 /// [`ErrorKind::Access`] if the debugger's own access failed.
@@ -130,7 +130,7 @@ pub(super) fn fetch_available(
     out: &mut [u8],
     missing: &mut dyn FnMut(core::ops::Range<usize>),
 ) -> Result<()> {
-    // Halves that are still to be fetched, the nearest last; at most one for each bit of the length.
+    // The halves still to be fetched, nearest last, at most one for each bit of the length.
     let mut pending = SmallVec::<[core::ops::Range<usize>; 4]>::new();
     pending.push(0..out.len());
     while let Some(range) = pending.pop() {
@@ -171,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// The last byte, and one after it: what is not among the bytes that were asked for is not read as if it were.
+    /// The last byte, and one after it: bytes that were not requested are not read.
     #[test]
     fn a_run_has_its_bytes_or_is_an_error() {
         let run = |start, length| Run {

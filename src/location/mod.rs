@@ -1,13 +1,11 @@
-//! What an expression denotes: places in storage, as plain data, and the reading and writing of their
-//! bits through a [`Wave`](crate::wave::Wave).
+//! Represents the result of an expression: places in storage, as plain data. Reads and writes their bits through a [`Wave`](crate::wave::Wave).
 //!
-//! A [`Place`] is [HET](crate)'s *single location description*, a [`Location`] its *location description*. How
-//! they were computed is left to [`eval`](crate::eval); nothing here re-runs an expression.
+//! A [`Place`] is [HET](crate)'s *single location description*, a [`Location`] its *location description*. Computing them is left to
+//! [`eval`](crate::eval). This module never evaluates an expression again.
 //!
-//! A location may stand for **all lanes at once**: the bit offset of a place then grows by the same step
-//! from lane to lane ([`Place::lane_step`]), and a place in per-lane memory means each lane's own
-//! ([`LaneSelect::Each`]). That is how a variable in a vector register costs one evaluation and one read
-//! for 64 lanes.
+//! A location may stand for **all lanes at once**: the bit offset of a place then grows by the same step from lane to lane ([`Place::lane_step`]),
+//! and a place in per-lane memory means each lane's own ([`LaneSelect::Each`]). A variable in a vector register thus costs one evaluation and one
+//! read for 64 lanes.
 //!
 //! ```
 //! use hetdwarf::arch::{Lane, Register, WaveSize};
@@ -61,12 +59,12 @@ use crate::error::{ErrorKind, Result};
 ///
 /// Source: HET A.2.5.3.
 ///
-/// It is exhaustive on purpose: who reads or writes has to serve each.
+/// Intentionally exhaustive: readers and writers must handle each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Location<'a> {
     /// One place.
     One(Place<'a>),
-    /// Several; the object is written to all and read from any.
+    /// Several places. The object is written to all and read from any.
     Many(&'a [Place<'a>]),
 }
 
@@ -75,11 +73,9 @@ pub enum Location<'a> {
 pub struct Place<'a> {
     /// The storage of the bits.
     pub storage: Storage<'a>,
-    /// Where the object starts, in bits from the start of the storage; of lane 0, if the place stands for
-    /// all lanes.
+    /// The start of the object, in bits from the start of the storage. If the place stands for all lanes, this is for lane 0.
     pub bit_offset: u128,
-    /// By how many bits the offset grows from one lane to the next; 0 unless the place stands for all
-    /// lanes at once.
+    /// The growth of the offset from one lane to the next, in bits. It is 0 unless the place stands for all lanes at once.
     pub lane_step: i64,
 }
 
@@ -88,7 +84,7 @@ pub struct Place<'a> {
 /// Source: HET A.2.5.3, "five kinds of location storage", of which the implicit one is here a value or constant bytes; and HET
 /// A.2.5.4.4.5 for implicit pointers.
 ///
-/// It is exhaustive on purpose: who reads or writes has to serve each.
+/// Intentionally exhaustive: readers and writers must handle each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Storage<'a> {
     /// No value is available.
@@ -97,22 +93,22 @@ pub enum Storage<'a> {
     Memory {
         /// The address space.
         space: AddressSpace,
-        /// Whose memory it is, if the space is specific to a lane: that of the lane for which the place was
-        /// made, whatever lane reads it.
+        /// The owner of the memory, if the space is specific to a lane: the lane for which the place was created, regardless of the lane that reads
+        /// it.
         lane: LaneSelect,
     },
     /// A register of the wave.
     Register(Register),
-    /// A value of up to 16 bytes that can only be read.
+    /// A read-only value of up to 16 bytes.
     Value {
-        /// The bits, the lowest first.
+        /// The bits, lowest first.
         bits: u128,
         /// The size in bits, at most 128.
         bit_size: u16,
     },
-    /// A constant of any size that can only be read.
+    /// A read-only constant of any size.
     Constant(&'a [u8]),
-    /// A pointer that was optimised away although what it points to is known.
+    /// A pointer that was optimized away, although its target is known.
     ImplicitPointer(&'a ImplicitPointer),
     /// Bits from several places.
     Composite(&'a Composite<'a>),
@@ -120,30 +116,30 @@ pub enum Storage<'a> {
 
 /// The owner of memory in a lane-specific address space.
 ///
-/// It is exhaustive on purpose: who reads or writes has to serve each.
+/// Intentionally exhaustive: readers and writers must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LaneSelect {
     /// The space is not specific to a lane, or no lane was known.
     None,
-    /// One lane's.
+    /// One lane's memory.
     One(Lane),
     /// Each lane's own: the place stands for all lanes at once.
     Each,
 }
 
-/// A pointer that was optimised away. Source: HET A.2.5.4.4.5, `DW_OP_implicit_pointer`.
+/// A pointer that was optimized away. Source: HET A.2.5.4.4.5, `DW_OP_implicit_pointer`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ImplicitPointer {
-    /// The offset, in `.debug_info`, of the entry that describes what it points to.
+    /// The offset, in `.debug_info`, of the entry that describes its target.
     pub entry: u64,
-    /// Bytes from the start of that object.
+    /// The offset from the start of the target, in bytes.
     pub byte_offset: i64,
     /// The address space of the pointer.
     pub space: AddressSpace,
     /// The size of the pointer, in bits.
     pub bit_size: u16,
-    /// The unit of the expression that made it, as the resolver numbers units.
+    /// The unit of the expression that created it, in the resolver's numbering.
     pub unit: u32,
 }
 
@@ -151,13 +147,13 @@ impl<'a> Location<'a> {
     /// The undefined location.
     pub const UNDEFINED: Location<'static> = Location::One(Place::UNDEFINED);
 
-    /// Returns all of a register.
+    /// Returns the location of a whole register.
     #[must_use]
     pub const fn register(register: Register) -> Location<'a> {
         Location::One(Place::new(Storage::Register(register), 0))
     }
 
-    /// Returns the register that the location is all of, if it is that of one.
+    /// Returns the register, if the location is one whole register.
     pub(crate) fn whole_register(&self) -> Option<Register> {
         match self {
             Location::One(Place {
@@ -169,7 +165,7 @@ impl<'a> Location<'a> {
         }
     }
 
-    /// Returns a byte in the default address space.
+    /// Returns the location of a byte in the default address space.
     pub(crate) const fn byte(address: u64) -> Location<'a> {
         Location::One(Place::byte(address))
     }
@@ -183,7 +179,7 @@ impl<'a> Location<'a> {
         }
     }
 
-    /// Returns the only place. `None` if there are several.
+    /// Returns the only place, or `None` if there are several.
     #[must_use]
     pub fn single(&self) -> Option<&Place<'a>> {
         match self.places() {
@@ -207,7 +203,7 @@ impl<'a> Location<'a> {
 
     /// Moves every place by `bits`, which may be negative.
     ///
-    /// An undefined place is left as it is (HET A.2.5.4.4.2). Storage is not read.
+    /// An undefined place is unchanged (HET A.2.5.4.4.2). Storage is not read.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfBounds`] if a place would start before bit 0 or at or after the end of its storage;
@@ -242,7 +238,7 @@ impl<'a> Location<'a> {
         }
     }
 
-    /// Returns the places of all locations together.
+    /// Returns a location with the places of all locations.
     pub(crate) fn union(locations: &[Location<'a>], arena: &'a Arena<'a>) -> Location<'a> {
         let places = locations.iter().flat_map(Location::places);
         Location::Many(arena.places.alloc_extend(places.copied()))
@@ -254,14 +250,14 @@ impl<'a> Location<'a> {
         self.places().iter().any(Place::stands_for_all_lanes)
     }
 
-    /// Returns the smallest number of bits left in the storage of a place, from where it starts: HET's *rbss(L)*.
+    /// Returns the smallest number of bits from the start of a place to the end of its storage: HET's *rbss(L)*.
     #[must_use]
     pub fn bits_left(&self) -> u128 {
         match self {
             Location::One(place) => place.bits_left(),
             Location::Many(places) => {
                 let left = places.iter().map(Place::bits_left);
-                // What is nowhere has no bits.
+                // An undefined place has no bits.
                 left.min().unwrap_or(0)
             }
         }
@@ -282,7 +278,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Returns a byte in the default address space.
+    /// Returns the place of a byte in the default address space.
     pub(crate) const fn byte(address: u64) -> Place<'a> {
         let storage = Storage::Memory {
             space: AddressSpace::None,
@@ -291,7 +287,7 @@ impl<'a> Place<'a> {
         Place::new(storage, (address as u128) << 3)
     }
 
-    /// Returns the offset of the object for a lane, in bits. `None` if that is before the start of the storage.
+    /// Returns the offset of the object for a lane, in bits, or `None` if that is before the start of the storage.
     #[must_use]
     pub fn bit_offset_in(&self, lane: Lane) -> Option<u128> {
         if self.lane_step == 0 {
@@ -301,7 +297,7 @@ impl<'a> Place<'a> {
         self.bit_offset.checked_add_signed(step)
     }
 
-    /// Returns the place of one lane; None if it starts before the start of the storage.
+    /// Returns the place of one lane, or `None` if it starts before the start of the storage.
     pub(crate) fn in_lane(&self, lane: Lane) -> Option<Place<'a>> {
         let mut storage = self.storage;
         if let Storage::Memory { lane: owner, .. } = &mut storage
@@ -327,7 +323,7 @@ impl<'a> Place<'a> {
             }
     }
 
-    /// Returns the size of the storage, in bits; of undefined storage, which has none, the largest number.
+    /// Returns the size of the storage, in bits, or the largest number for undefined storage, which has no size.
     #[must_use]
     pub fn storage_bits(&self) -> u128 {
         match self.storage {
@@ -342,20 +338,19 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Returns the bits of the storage from where the object starts; of a place that stands for all lanes, the
-    /// fewest of any.
+    /// Returns the number of bits from the start of the object to the end of the storage. If the place stands for all lanes, it is the minimum.
     #[must_use]
     pub fn bits_left(&self) -> u128 {
         if let Storage::Undefined = self.storage {
             return u128::MAX;
         }
-        // Lane 63 is farther than any that exists where the offset grows.
+        // With a growing offset, lane 63 is beyond any existing lane.
         let last = if self.lane_step > 0 {
             self.bit_offset_in(self.last_lane())
         } else {
             Some(self.bit_offset)
         };
-        // A place that starts after the end, in some lane at least, has none left.
+        // A place that starts after the end, in at least one lane, has none left.
         self.storage_bits()
             .saturating_sub(last.unwrap_or(u128::MAX))
     }
@@ -371,14 +366,14 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Moves the place by `bits` plus `step` for every lane; what is undefined stays.
+    /// Moves the place by `bits` plus `step` for every lane. An undefined place is unchanged.
     pub(crate) fn move_by(&mut self, bits: i128, step: i64, lanes: Option<WaveSize>) -> Result<()> {
         if let Storage::Undefined = self.storage {
             return Ok(());
         }
         let size_in_bits = self.storage_bits();
         let out_of_bounds = |offset: Option<i128>| ErrorKind::OutOfBounds {
-            // An offset that no number holds is outside, too; the number is only shown.
+            // An overflowing offset is outside too; the number is only for the message.
             bit_offset: offset.unwrap_or(i128::MAX),
             size_in_bits,
         };
@@ -393,7 +388,7 @@ impl<'a> Place<'a> {
         let last = first.and_then(|first| {
             first.checked_add(i128::from(lane_step).checked_mul(last_lane.into())?)
         });
-        // The offset grows or shrinks evenly, so that all lanes are inside if the first and the last are.
+        // The offset changes evenly, so all lanes are inside if the first and the last are.
         for offset in [first, last] {
             let inside = offset
                 .and_then(|offset| u128::try_from(offset).ok())

@@ -1,4 +1,4 @@
-//! Parts of composites, and how they are kept.
+//! Represents parts of composites.
 
 use super::{Location, Place, Storage};
 use crate::arch::Register;
@@ -14,7 +14,7 @@ pub struct Part<'a> {
     pub bit_size: u128,
 }
 
-/// Some bits of a composite that one part has.
+/// The bits of a composite that are in one part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece<'a> {
     /// The location of the part's bits.
@@ -25,25 +25,25 @@ pub(super) struct Piece<'a> {
     pub(super) count: u64,
 }
 
-/// A part that is in a register, in a sixth of the size: nearly all parts are.
+/// A part in a register, in a sixth of the size. Nearly all parts are in registers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RegisterPart {
     /// Its offset in the composite, in bits. No composite has so many registers that this overflows.
     pub(super) start: u64,
     register: Register,
-    /// Its offset in the register, in bits; that of lane 0 if lanes differ.
+    /// Its offset in the register, in bits, for lane 0 if lanes differ.
     bit_offset: u16,
-    /// By how many bits that grows from one lane to the next.
+    /// The growth of the offset from one lane to the next.
     lane_step: i16,
     /// Its size, in bits.
     bit_size: u16,
 }
 
 impl RegisterPart {
-    /// The filler of unused parts.
+    /// The filler of unused capacity.
     pub(super) const NONE: RegisterPart = RegisterPart::whole(Register(0), 0, 0);
 
-    /// Returns the first `bit_size` bits of a register.
+    /// Returns a part with the first `bit_size` bits of a register.
     #[inline]
     pub(super) const fn whole(register: Register, bit_size: u16, start: u64) -> RegisterPart {
         RegisterPart {
@@ -55,7 +55,7 @@ impl RegisterPart {
         }
     }
 
-    /// Creates a part, if it is in a register and no number is too large.
+    /// Creates a part if it is in a register and all numbers fit.
     pub(super) fn new(
         location: &Location<'_>,
         bit_size: u128,
@@ -78,7 +78,7 @@ impl RegisterPart {
         })
     }
 
-    /// Returns the part as any other.
+    /// Converts it to a general part.
     pub(super) fn widen<'a>(self) -> Part<'a> {
         Part {
             location: Location::One(Place {

@@ -1,4 +1,4 @@
-//! Reading the bits of a location for one lane.
+//! Reads the bits of a location for one lane.
 
 use core::ops::Range;
 
@@ -12,23 +12,23 @@ use crate::limits::reached;
 use crate::meter::Meter;
 use crate::wave::Wave;
 
-/// The wave to ask for bits, and the lane that asks.
+/// The wave that provides the bits, and the lane that reads.
 #[derive(Clone, Copy)]
 pub struct Access<'w> {
     /// The stopped wave.
     pub wave: &'w dyn Wave,
-    /// The lane that reads, which decides what a location that stands for all lanes means.
+    /// The reading lane, which determines the meaning of a location for all lanes.
     pub lane: Option<Lane>,
-    /// The most bits that are read at once.
+    /// The maximum number of bits read at once.
     pub max_bits: u64,
     /// Charged for each part of the location. Without one, a read may visit 2^20 parts.
     pub meter: Option<&'w Meter>,
 }
 
 impl Access<'_> {
-    /// Calls a function with what is charged for each part of a location.
+    /// Calls a function with the meter that is charged for each part of a location.
     pub(super) fn metered<T>(&self, read: impl FnOnce(&Meter) -> T) -> T {
-        /// Composites of composites of several places multiply. Variables of real code are in a few dozen parts.
+        /// The default limit. Nested composites of several places multiply; variables of real code have a few dozen parts.
         const VISITS: u64 = 1 << 20;
         match self.meter {
             Some(meter) => read(meter),
@@ -47,12 +47,11 @@ impl core::fmt::Debug for Access<'_> {
 
 /// Reads `bit_size` bits from where `location` starts.
 ///
-/// Where there are several places, the bits come from the first that has them all. An implicit pointer
-/// has no bits that could be read: they are undefined.
+/// If there are several places, the bits come from the first one that has them all. An implicit pointer has no readable bits: they are undefined.
 ///
 /// # Errors
-/// [`ErrorKind::OutOfBounds`] if the storage has fewer bits; [`ErrorKind::Access`] if the debugger's
-/// access failed; [`ErrorKind::Limit`] above `max_bits`, or if more than 2^20 parts have to be visited.
+/// [`ErrorKind::OutOfBounds`] if the storage has fewer bits; [`ErrorKind::Access`] if the debugger's access failed; [`ErrorKind::Limit`] above
+/// `max_bits`, or if more than 2^20 parts must be visited.
 ///
 /// Source: HET A.2.5.3 and A.2.5.4.3.4, `DW_OP_deref_type`.
 pub fn read(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Result<Bits> {
@@ -73,10 +72,10 @@ pub fn read(location: &Location<'_>, bit_size: u64, access: &Access<'_>) -> Resu
     })
 }
 
-/// Reads up to 128 bits that must all be there. Nothing is charged for those of a plain register or memory.
+/// Reads up to 128 bits, all of which must be available. A plain register or plain memory is not charged.
 ///
 /// # Errors
-/// As [`read`], and [`ErrorKind::UndefinedRead`] or [`ErrorKind::Unavailable`] if a bit has no value.
+/// Fails like [`read`], and with [`ErrorKind::UndefinedRead`] or [`ErrorKind::Unavailable`] if a bit has no value.
 pub(crate) fn read_value(
     location: &Location<'_>,
     bit_size: u32,
@@ -104,13 +103,13 @@ pub(crate) fn read_value(
     Ok(u128::from_le_bytes(value))
 }
 
-/// What nearly every read is: 1 to 8 whole bytes of a register or of global memory, the same for all lanes.
+/// Reads the most frequent case: 1 to 8 whole bytes of a register or of global memory, the same for all lanes.
 ///
-/// Nothing if it is anything else; nor if something is wrong, which [`read_value`] then finds out.
+/// Returns `None` in other cases, and for errors, which [`read_value`] then reports.
 #[inline(always)]
 pub(crate) fn read_plain(place: &Place<'_>, bit_size: u32, wave: &dyn Wave) -> Option<u64> {
     let whole_bytes = place.bit_offset.is_multiple_of(8) && bit_size.is_multiple_of(8);
-    // A wave is not asked for nothing: the register may be one that does not exist.
+    // Zero bytes are not requested from a wave, since the register may not exist.
     if place.lane_step != 0 || !whole_bytes || bit_size == 0 {
         return None;
     }
@@ -130,7 +129,7 @@ pub(crate) fn read_plain(place: &Place<'_>, bit_size: u32, wave: &dyn Wave) -> O
             ..
         } => {
             let address = u64::try_from(place.bit_offset / 8).ok()?;
-            // None is asked for after the last address; one byte more would be.
+            // No byte after the last address is requested.
             address.checked_add(u64::from(bit_size / 8).checked_sub(1)?)?;
             wave.read_memory(crate::wave::Memory::Global, address, out)
                 .ok()?;
@@ -152,7 +151,7 @@ fn unavailable(location: &Location<'_>) -> ErrorKind {
         .first()
         .copied()
         .unwrap_or(Place::UNDEFINED);
-    // No address is larger; the number is only shown.
+    // No address is larger; the number is only for the message.
     let address = || u64::try_from(place.bit_offset / 8).unwrap_or(u64::MAX);
     match place.storage {
         Storage::Memory { space, .. } => ErrorKind::Unavailable(Resource::Memory(space, address())),
@@ -170,7 +169,7 @@ fn unavailable(location: &Location<'_>) -> ErrorKind {
 
 #[cold]
 pub(super) fn out_of_bounds(place: &Place<'_>, offset: u128, count: u64) -> Error {
-    // What does not fit may begin anywhere and have any size; the number is only shown.
+    // A range that does not fit may overflow; the number is only for the message.
     let end = place
         .bit_offset
         .saturating_add(offset)
@@ -190,7 +189,7 @@ pub(super) fn too_many_bits(value: u64) -> Error {
     reached(limit, value)
 }
 
-/// Bits that are being read, into bytes that are zero at first.
+/// The bits being read, into bytes that are initially zero.
 struct Found<'b> {
     bytes: &'b mut [u8],
     undefined: Mask,
@@ -245,7 +244,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Reads from the first of `places` that has all bits, or else from the first.
+    /// Reads from the first of `places` that has all bits, or else from the first one.
     fn first_complete(
         &mut self,
         places: &[Place<'_>],
@@ -265,7 +264,7 @@ impl Reader<'_, '_, '_> {
             if let Err(error) = &result
                 && error.is_limit()
             {
-                // Nor could the others be visited.
+                // The other places would reach the limit too.
                 return result;
             }
             let (undefined, unavailable) = (reader.found.undefined, reader.found.unavailable);
@@ -278,7 +277,7 @@ impl Reader<'_, '_, '_> {
             }
         }
         let Some((bytes, undefined, unavailable)) = first.transpose()? else {
-            // Nothing has the bits of what is nowhere.
+            // Undefined storage has no bits.
             self.found.undefined.insert(to..to + count);
             return Ok(());
         };
@@ -304,7 +303,7 @@ impl Reader<'_, '_, '_> {
             "{count} bits at bit {to} of {} bytes",
             self.found.bytes.len()
         );
-        // Each of several places gets a buffer of its own, which takes its time too.
+        // Each of several places gets a separate buffer, which takes time too.
         self.meter.work(count / 512 + 1)?;
         let in_lane = match (place.lane_step, self.access.lane) {
             (0, _) => Some(place.bit_offset),
@@ -317,7 +316,7 @@ impl Reader<'_, '_, '_> {
             .zip(end)
             .filter(|(_, end)| *end <= place.storage_bits());
         let Some((start, _)) = range else {
-            // In this lane it may begin before the storage: then what it says of all lanes is shown.
+            // In this lane it may begin before the storage. The offset for lane 0 is reported then.
             let bit_offset = in_lane.unwrap_or(place.bit_offset);
             let place = Place {
                 bit_offset,
@@ -373,7 +372,7 @@ impl Reader<'_, '_, '_> {
             let to = to + done;
             self.location(&piece.location, piece.within, piece.count, to)?;
             if composite.is_repeated() && piece.within == 0 {
-                // All the others are like this one.
+                // All others equal this one.
                 return self.repeat(to, piece.count, left);
             }
             done += piece.count;
@@ -406,7 +405,7 @@ impl Reader<'_, '_, '_> {
             while distance < count {
                 for range in &ranges {
                     self.meter.work(1)?;
-                    // The last element may be cut.
+                    // The last element may be truncated.
                     let start = range.start + distance;
                     mask.insert(start..(range.end + distance).min(all.end));
                 }
@@ -427,8 +426,8 @@ impl Reader<'_, '_, '_> {
         })
     }
 
-    /// Reads the whole bytes that contain `count` bits from bit `start` of a storage, by
-    /// `fetch(first byte, out, missing)`, and keeps the bits.
+    /// Reads the whole bytes that contain `count` bits from bit `start` of a storage, with `fetch(first byte, out, missing)`, and keeps the requested
+    /// bits.
     #[expect(
         clippy::type_complexity,
         reason = "one function to fetch with, named by the sentence above"
@@ -446,24 +445,24 @@ impl Reader<'_, '_, '_> {
         fetch(first, &mut buffer, &mut |missing| {
             // Bytes of the storage, as bits of the result.
             let bit = |byte: usize| {
-                // Of the first and the last byte some bits may not be asked for.
+                // Some bits of the first and the last byte may not be requested.
                 (byte as u64 * 8).saturating_sub(skip).min(count) + to
             };
             unavailable.insert(bit(missing.start)..bit(missing.end));
         })?;
         copy_bits(&buffer, skip, self.found.bytes, to, count);
-        // Bits of a byte that is not available are zero even if the debugger left something there.
+        // Bits of an unavailable byte are zero, even if the debugger wrote data there.
         Ok(())
     }
 }
 
-/// Returns a number of bits or bytes of a storage: no storage has more than 2^64 bytes, and those that lie in memory of ours far fewer.
+/// Converts a number of bits or bytes of a storage. A storage has at most 2^64 bytes, and one in our own memory far fewer.
 pub(super) fn low(number: u128) -> u64 {
     debug_assert!(u64::try_from(number).is_ok(), "{number:#x}");
     number as u64
 }
 
-/// Returns the bits of `length` bytes of a register, from byte `first` on; the largest register has 256.
+/// Reads the bits of `length` bytes of a register, from byte `first` on. The largest register has 256 bytes.
 pub(super) fn register_bits(first: u64, length: usize) -> Range<u32> {
     let bit = |byte: u64| {
         debug_assert!(byte <= 256, "byte {byte}");

@@ -1,4 +1,4 @@
-//! Writing through a location.
+//! Writes through a location.
 
 use super::bits::{copy_bits, zeros};
 use super::memory::{Run, access_error, for_each_run, lane_of};
@@ -9,10 +9,9 @@ use crate::error::{ErrorKind, Need, Resource, Result};
 use crate::limits::too_many;
 use crate::wave::{Memory, Wave};
 
-/// Where the bits of an object go when it is written: to every place of its location.
+/// The destinations of an object's bits: every place of its location.
 ///
-/// It depends on the wave as it was when the places were found, but neither on the location nor on the stop that the location
-/// comes from, so that the wave is free to be written to.
+/// It depends on the wave at the time the places were found, but borrows neither the location nor the stop, so that the wave can be written to.
 ///
 /// Source: HET A.2.5.3: a changed value goes to all single location descriptions.
 ///
@@ -41,12 +40,11 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Returns the places of the first `bit_size` bits of an object.
+    /// Finds the places of the first `bit_size` bits of an object.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfBounds`] if the storage is smaller; [`ErrorKind::UndefinedRead`] if a part is
-    /// optimised away; [`ErrorKind::Unsupported`] for an implicit part, which cannot be changed; [`ErrorKind::Limit`] above
-    /// `max_bits`.
+    /// [`ErrorKind::OutOfBounds`] if the storage is smaller; [`ErrorKind::UndefinedRead`] if a part is optimized away; [`ErrorKind::Unsupported`] for
+    /// a read-only implicit part; [`ErrorKind::Limit`] above `max_bits`.
     pub fn find(
         location: &Location<'_>,
         bit_size: u64,
@@ -67,8 +65,7 @@ impl Destination {
     /// Writes the first bits of `bytes`, as many as the places were found for.
     ///
     /// # Errors
-    /// [`ErrorKind::Syntax`] if there are fewer; [`ErrorKind::Access`] if the wave refuses, which is all that can leave the write
-    /// half done.
+    /// [`ErrorKind::Syntax`] if there are fewer; [`ErrorKind::Access`] if the wave rejects a write, which may then be incomplete.
     pub fn write(&self, bytes: &[u8], wave: &mut dyn Wave) -> Result<()> {
         if (bytes.len() as u64) < self.bit_size.div_ceil(8) {
             let expected = format!("{} bits", self.bit_size);
@@ -91,17 +88,17 @@ enum Target {
     Memory(Vec<Run>),
 }
 
-/// Bits that go to one register or memory.
+/// Bits to write to one register or memory.
 #[derive(Clone, Debug)]
 struct Leaf {
     target: Target,
-    /// Bits of the first byte that stay.
+    /// The bits of the first byte to preserve.
     skip: u64,
     /// The number of bits, at least one.
     count: u64,
-    /// The number of bytes that they touch.
+    /// The number of affected bytes.
     length: usize,
-    /// The first of the bits that are written.
+    /// The first of the written bits.
     from: u64,
 }
 
@@ -199,7 +196,7 @@ impl Plan<'_> {
             return Ok(());
         }
         let (first, skip) = (low(start / 8), low(start % 8));
-        // One more than there are bytes of the object, at most.
+        // At most one more than the bytes of the object.
         let length = (skip + count).div_ceil(8) as usize;
         let target = target(first, length)?;
         self.leaves.push(Leaf {
@@ -221,7 +218,7 @@ impl Leaf {
     fn write(&self, bytes: &[u8], wave: &mut dyn Wave) -> Result<()> {
         let end = self.skip + self.count;
         let mut buffer = zeros(self.length as u64)?;
-        // A byte of which only some bits change must be read first; the others need not be known.
+        // A byte that changes only in part must be read first. The others need not be known.
         if self.skip != 0 {
             self.read_byte(0, &mut buffer, wave)?;
         }
@@ -244,7 +241,7 @@ impl Leaf {
         }
     }
 
-    /// Reads byte `at` of those that are written.
+    /// Reads byte `at` of the affected bytes.
     fn read_byte(&self, at: usize, buffer: &mut [u8], wave: &dyn Wave) -> Result<()> {
         let byte = Run {
             memory: Memory::Global,
@@ -275,7 +272,7 @@ mod tests {
     use crate::arch::WaveSize;
     use crate::wave::AccessError;
 
-    /// A wave that has nothing, and takes nothing.
+    /// A wave that has no data, and rejects all writes.
     struct Nothing;
 
     impl Wave for Nothing {
@@ -297,7 +294,7 @@ mod tests {
         }
     }
 
-    /// An object of no size in the middle of a byte changes nothing, and the other bits of the byte need not be known.
+    /// An object of size zero in the middle of a byte changes nothing, and the other bits of the byte need not be known.
     #[test]
     fn no_bits_are_written_without_asking_the_wave() {
         let register = Storage::Register(Register::sgpr(4).unwrap());

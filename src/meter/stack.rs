@@ -1,9 +1,9 @@
-//! Stacks that grow with the input.
+//! Implements stacks that grow with the input.
 
 use super::Meter;
 use crate::error::Result;
 
-/// A stack as deep as the input says, which is paid for while it is that deep.
+/// A stack whose depth depends on the input, charged while it is that deep.
 #[derive(Debug)]
 pub(crate) struct HeldStack<'m, T> {
     meter: &'m Meter,
@@ -11,7 +11,7 @@ pub(crate) struct HeldStack<'m, T> {
 }
 
 impl<'m, T> HeldStack<'m, T> {
-    /// A vector has up to twice the room of what is in it.
+    /// A vector has a capacity of up to twice its length.
     const ENTRY: u64 = 2 * size_of::<T>() as u64;
 
     pub(crate) fn new(meter: &'m Meter) -> HeldStack<'m, T> {
@@ -25,26 +25,26 @@ impl<'m, T> HeldStack<'m, T> {
         self.entries.last()
     }
 
-    /// Returns how many entries there are.
+    /// Returns the number of entries.
     #[cfg(feature = "serde")]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns the entries, the lowest first.
+    /// Returns the entries, lowest first.
     #[cfg(feature = "serde")]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.entries.iter()
     }
 
-    /// As [`Meter::hold`].
+    /// Pushes an entry. Fails like [`Meter::hold`].
     pub(crate) fn push(&mut self, entry: T) -> Result<()> {
         self.meter.hold(Self::ENTRY)?;
         self.entries.push(entry);
         Ok(())
     }
 
-    /// Pops entries as long as `is_over` says of the last that it is.
+    /// Pops entries as long as `is_over` returns true for the last.
     pub(crate) fn pop_while(&mut self, is_over: impl Fn(&T) -> bool) {
         while self.entries.pop_if(|last| is_over(last)).is_some() {
             self.meter.release(Self::ENTRY);

@@ -1,9 +1,7 @@
-//! What a compiler tells the linker of each function of a relocatable object: `.amdgpu.info`, a graph of calls with the registers
-//! and scratch of each function.
+//! Reads `.amdgpu.info`, the compiler's data for the linker in a relocatable object: a call graph with the registers and scratch of each function.
 //!
-//! An entry is a byte for its kind, a byte for its length, and as many bytes. A function begins with an entry that names it by a
-//! relocation; the entries up to the next one are about it. Kinds that are not known are passed over. Source: LLVM 23,
-//! `AMDGPUObjLinkingInfo.h`; see `spec-notes/objects.md`.
+//! An entry is a byte for its kind, a byte for its length, and the data. A function begins with an entry that names it by a relocation. The entries
+//! up to the next function describe it. Unknown kinds are skipped. Source: LLVM 23, `AMDGPUObjLinkingInfo.h`; see `spec-notes/objects.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
-/// The section, and that with the type IDs of indirect calls.
+/// The section, and the section with the type IDs of indirect calls.
 const SECTION: &str = ".amdgpu.info";
 const STRINGS: &str = ".amdgpu.strtab";
 
@@ -39,20 +37,20 @@ mod kind {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct FunctionInfo {
-    /// The name as the linker sees it.
+    /// The linkage name.
     pub name: Untrusted<'static>,
     /// True if the function uses VCC.
     pub uses_vcc: Option<bool>,
     /// True if the function uses flat scratch.
     pub uses_flat_scratch: Option<bool>,
-    /// True if the size of the function's stack is not known before it runs.
+    /// True if the size of the function's stack depends on run-time values.
     pub dynamic_stack: Option<bool>,
     /// The resources of the function itself.
     pub own: Resources,
-    /// The resources of the function with its callees: the most registers of any, and the scratch of the deepest chain of calls.
+    /// The resources of the function with its callees: the maximum of their register counts, and the scratch of the deepest chain of calls.
     pub with_callees: Resources,
-    /// Why `with_callees` can be less than what is used: calls of functions that are described elsewhere, recursion, indirect
-    /// calls whose targets are not all here.
+    /// The reasons why `with_callees` may be too low: calls of functions described elsewhere, recursion, or indirect calls whose targets are not all
+    /// known.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub open: Vec<&'static str>,
     /// The functions that the function calls.
@@ -61,7 +59,7 @@ pub struct FunctionInfo {
     pub indirect_calls: Vec<Untrusted<'static>>,
     /// The type IDs of the function, if its address is taken.
     pub type_ids: Vec<Untrusted<'static>>,
-    /// Variables in local memory and barriers that the function uses.
+    /// The variables in local memory and the barriers that the function uses.
     pub uses: Vec<Untrusted<'static>>,
 }
 
@@ -84,10 +82,10 @@ pub struct Resources {
 const ELSEWHERE: &str = "calls functions that are described elsewhere";
 /// A function that can call itself.
 const RECURSION: &str = "is recursive";
-/// An indirect call; functions of other objects can have its type too.
+/// An indirect call. Functions of other objects can have the same type.
 const INDIRECT: &str = "calls functions by address";
 
-/// Reads the section; no functions if there is none.
+/// Reads the section, and returns no functions if there is none.
 pub(super) fn read(object: &CodeObject<'_>) -> Result<Vec<FunctionInfo>> {
     let is_named = |section: &&(usize, &Section<'_>)| section.1.name == SECTION;
     let sections: Vec<_> = object.sections().iter().enumerate().collect();
@@ -179,13 +177,13 @@ impl Reader<'_, '_> {
             kind::CALL => function.calls.push(self.symbol(at)?),
             kind::INDIRECT_CALL => function.indirect_calls.push(self.string(number()?)?),
             kind::TYPE_ID => function.type_ids.push(self.string(number()?)?),
-            // One of a later version.
+            // A kind of a later version.
             _ => {}
         }
         Ok(())
     }
 
-    /// The name of the symbol that a relocation refers to. One to a section is to the function at that place.
+    /// Returns the name of the symbol that a relocation refers to. A relocation to a section stands for the function at that offset.
     fn symbol(&self, at: u64) -> Result<Untrusted<'static>> {
         let missing = || {
             malformed(format!(
@@ -213,7 +211,7 @@ impl Reader<'_, '_> {
         self.text(&found.name)
     }
 
-    /// Returns a type ID, which need not end with a NUL.
+    /// Returns a type ID, whose terminating NUL may be missing.
     fn string(&self, offset: u32) -> Result<Untrusted<'static>> {
         let rest = tail_at(self.strings, offset.into()).filter(|rest| !rest.is_empty());
         let rest = rest.ok_or_else(|| malformed(format!("there is no type ID at {offset:#x}")))?;
@@ -223,7 +221,7 @@ impl Reader<'_, '_> {
         self.text(&String::from_utf8_lossy(text))
     }
 
-    /// A copy of a name, charged.
+    /// Copies a name, and charges for it.
     fn text(&self, text: &str) -> Result<Untrusted<'static>> {
         self.meter.charge_bytes(text.len())?;
         self.meter.hold(text.len() as u64)?;
@@ -232,21 +230,21 @@ impl Reader<'_, '_> {
     }
 }
 
-/// How far a function was followed.
+/// The progress in following a function's calls.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     New,
-    /// Functions that it calls are being followed.
+    /// The functions that it calls are being followed.
     Open,
     Done,
 }
 
-/// Adds what functions use with their callees, by a walk of the graph from callees to callers.
+/// Adds the resources of callees to each function, walking the graph from callees to callers.
 fn add_callees(functions: &mut [FunctionInfo], meter: &Meter) -> Result<()> {
     let targets = targets(functions, meter)?;
     let mut states = vec![State::New; functions.len()];
     for start in 0..functions.len() {
-        // Each function with how many of its targets were followed.
+        // Each function with the number of its targets followed so far.
         let mut path = vec![(start, 0_usize)];
         while let Some((index, next)) = path.last_mut() {
             meter.work(1)?;
@@ -280,7 +278,7 @@ fn add_callees(functions: &mut [FunctionInfo], meter: &Meter) -> Result<()> {
     Ok(())
 }
 
-/// Returns the functions that each function calls, by their positions.
+/// Returns the callees of each function, by position.
 fn targets(functions: &[FunctionInfo], meter: &Meter) -> Result<Vec<Vec<usize>>> {
     let mut by_name: BTreeMap<&str, usize> = BTreeMap::new();
     let mut by_type: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -312,7 +310,7 @@ fn targets(functions: &[FunctionInfo], meter: &Meter) -> Result<Vec<Vec<usize>>>
     Ok(all)
 }
 
-/// Joins what a function uses with what its callees use, which are done but for those that call it.
+/// Combines a function's resources with its callees' resources. The callees are finished, unless they call this function.
 fn finish(functions: &mut [FunctionInfo], targets: &[Vec<usize>], states: &[State], index: usize) {
     let Some(function) = functions.get(index) else {
         return;

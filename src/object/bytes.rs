@@ -1,5 +1,4 @@
-//! Little-endian numbers and slices at offsets that come from a file: out of range is nothing, never a
-//! panic.
+//! Reads little-endian numbers and slices at untrusted offsets: out of range is `None`, never a panic.
 
 use object::pod::{self, Pod};
 
@@ -10,7 +9,7 @@ pub(crate) fn slice_at(data: &[u8], offset: u64, len: u64) -> Option<&[u8]> {
     data.get(start..start.checked_add(len)?)
 }
 
-/// Everything from `offset` on.
+/// Returns all bytes from `offset` on.
 pub(crate) fn tail_at(data: &[u8], offset: u64) -> Option<&[u8]> {
     data.get(usize::try_from(offset).ok()?..)
 }
@@ -19,7 +18,7 @@ fn array_at<const N: usize>(data: &[u8], offset: u64) -> Option<[u8; N]> {
     tail_at(data, offset)?.first_chunk::<N>().copied()
 }
 
-/// Returns the structure at `offset`, as the file holds it.
+/// Returns a reference to the structure at `offset`.
 pub(crate) fn pod_at<T: Pod>(data: &[u8], offset: u64) -> Option<&T> {
     let (read, _) = pod::from_bytes(tail_at(data, offset)?).ok()?;
     Some(read)
@@ -40,7 +39,7 @@ pub(crate) fn u64_at(data: &[u8], offset: u64) -> Option<u64> {
     array_at(data, offset).map(u64::from_le_bytes)
 }
 
-/// Returns a length as the files count it.
+/// Returns a length as `u64`, the type in files.
 pub(crate) fn len(data: &[u8]) -> u64 {
     // A slice is never longer than `isize::MAX` bytes.
     data.len() as u64

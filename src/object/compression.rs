@@ -1,7 +1,7 @@
-//! Bounded decompression: zlib and Zstandard, of whole sections and of whole bundles.
+//! Decompresses whole sections and whole bundles (zlib and Zstandard) within limits.
 //!
-//! The size a header claims is charged before anything is allocated, and the output may not be longer
-//! or shorter. Sources: ELF gABI "Compression Header"; RFC 1950; RFC 8878.
+//! The size in the header is charged before anything is allocated, and the output must have exactly this size. Sources: ELF gABI "Compression
+//! Header"; RFC 1950; RFC 8878.
 
 use std::io::Read;
 
@@ -14,11 +14,11 @@ use crate::error::{Error, ErrorKind, Limit, Result};
 use crate::limits::reached;
 use crate::meter::{BYTES_PER_STEP, Held, Meter};
 
-/// As how many steps beginning a Zstandard frame counts: tables are set up, however little is in it.
+/// The steps charged for the start of a Zstandard frame. Its tables are set up even if it contains little.
 const PER_FRAME: u64 = 1 << 10;
 /// The Zstandard window that every decoder should support (RFC 8878, 3.1.1.1.2).
 const ZSTD_WINDOW: u64 = 8 << 20;
-/// What a Zstandard decoder takes besides twice its window: blocks of 128 KiB, and tables.
+/// The memory of a Zstandard decoder in addition to twice its window: blocks of 128 KiB, and tables.
 const ZSTD_BUFFER: u64 = 1 << 19;
 
 /// A compression method.
@@ -36,14 +36,14 @@ pub enum Method {
     Zstd,
 }
 
-/// How many bytes of output room is made for before anything is known but what the header claims.
+/// The bytes of output allocated initially, when only the header's claim is known.
 const INFLATED_AT_FIRST: usize = 1 << 16;
 
 /// The bytes of `Elf64_Chdr`: the type and reserved bytes, 4 each, the size and the alignment of the contents, 8 each.
 const ELF_HEADER: u64 = 24;
 
 impl Method {
-    /// The method's name: `zlib` or `zstd`.
+    /// Returns the method's name: `zlib` or `zstd`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Method {
         }
     }
 
-    /// Its number in the header of a compressed section (`ch_type` of `Elf64_Chdr`).
+    /// Returns its number in the header of a compressed section (`ch_type` of `Elf64_Chdr`).
     const fn elf_number(self) -> u32 {
         match self {
             Method::Zlib => 1,
@@ -62,7 +62,7 @@ impl Method {
 
     /// Returns the header of a section with `SHF_COMPRESSED`.
     ///
-    /// * `size`: of the contents before compression, in bytes; `alignment`: theirs, in bytes.
+    /// * `size`: the size of the contents before compression, in bytes; `alignment`: their alignment, in bytes.
     pub(crate) fn elf_header(self, size: u64, alignment: u64) -> Vec<u8> {
         [
             &self.elf_number().to_le_bytes()[..],
@@ -74,7 +74,7 @@ impl Method {
     }
 }
 
-/// Compressed data with what their header says of them.
+/// Compressed data, with the facts from their header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Compressed<'data> {
     pub(super) method: Method,
@@ -118,8 +118,7 @@ impl<'data> Compressed<'data> {
         })
     }
 
-    /// Returns the data as they were before compression, and how many bytes of `data` that took. They are held as long as
-    /// `held` is.
+    /// Decompresses the data. Returns the output and the number of bytes of `data` consumed. The output is charged to `held`.
     pub(super) fn decompress(&self, held: &Held) -> Result<(Vec<u8>, usize)> {
         held.hold(self.size)?;
         let meter = held.meter();
@@ -147,7 +146,7 @@ impl<'data> Compressed<'data> {
     }
 }
 
-/// Room for what the header claims; it has been found plausible and charged.
+/// Allocates the output. The claimed size has been checked and charged.
 fn reserve(size: u64) -> Result<Vec<u8>> {
     let mut output = Vec::new();
     match usize::try_from(size).map(|size| output.try_reserve_exact(size)) {
@@ -156,7 +155,7 @@ fn reserve(size: u64) -> Result<Vec<u8>> {
     }
 }
 
-/// At most one byte more than `size`, so that a longer stream shows.
+/// At most one byte more than `size`, to detect a longer stream.
 fn inflate(data: &[u8], size: u64) -> Result<(Vec<u8>, usize)> {
     const FLAGS: u32 = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER
         | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
@@ -166,7 +165,7 @@ fn inflate(data: &[u8], size: u64) -> Result<(Vec<u8>, usize)> {
     let mut decoder = Box::new(DecompressorOxide::new());
     let (mut rest, mut length) = (data, 0_usize);
     loop {
-        // Only what is written is touched, whatever the header claims.
+        // Only written memory is touched, regardless of the header's claim.
         output.resize(length.saturating_mul(2).max(INFLATED_AT_FIRST).min(most), 0);
         let (status, read, written) = decompress(&mut decoder, rest, &mut output, length, FLAGS);
         rest = rest.get(read..).unwrap_or_default();
@@ -192,7 +191,7 @@ fn inflate(data: &[u8], size: u64) -> Result<(Vec<u8>, usize)> {
     }
 }
 
-/// Returns one frame after the other until there is enough output or no input.
+/// Decompresses frames until there is enough output or no input.
 fn unpack_zstd(data: &[u8], size: u64, meter: &Meter) -> Result<(Vec<u8>, usize)> {
     let most_window = size
         .checked_next_power_of_two()
@@ -224,7 +223,7 @@ fn unpack_zstd(data: &[u8], size: u64, meter: &Meter) -> Result<(Vec<u8>, usize)
     }
 }
 
-/// Returns one frame; of its output at most one byte more than there is `room` for. What is wrong with it is the error.
+/// Decompresses one frame, to at most one byte more than `room`. The error is the fault of the frame.
 fn unpack_frame(
     rest: &mut &[u8],
     room: u64,
@@ -253,15 +252,14 @@ fn unpack_frame(
     Ok(())
 }
 
-/// Returns how many bytes the skippable frame has that the data start with, if they start with one. Source: RFC 8878, 3.1.2.
+/// Returns the number of bytes of the skippable frame at the start of the data, or `None` if there is none. Source: RFC 8878, 3.1.2.
 fn skippable_frame(data: &[u8]) -> Option<u64> {
     let magic = u32_at(data, 0)?;
     let length = u32_at(data, 4)?;
     (magic & !0xf == 0x184d_2a50).then(|| u64::from(length).saturating_add(8))
 }
 
-/// Returns how large the window of a frame is, for which its decoder takes room before it reads anything else. Source: RFC 8878,
-/// 3.1.1.1.
+/// Returns the size of a frame's window, which its decoder allocates before it reads anything else. Source: RFC 8878, 3.1.1.1.
 fn window_size(frame: &[u8]) -> Option<u64> {
     let descriptor = *frame.get(4)?;
     let is_single_segment = descriptor & 0x20 != 0;
@@ -347,7 +345,7 @@ mod tests {
         let meter = Arc::new(meter(257 << 20));
         let (output, _) = unpack_zstd(&frame, size, &meter).unwrap();
         assert_eq!((output.len(), meter.bytes()), (0, 0));
-        // The size of the contents is that of the window: 1, 2, 4 and 8 bytes, and after a dictionary's ID.
+        // The window size equals the content size: 1, 2, 4 and 8 bytes, and after a dictionary ID.
         let single = |descriptor: u8| {
             let frame = [&[0, 0, 0, 0, descriptor][..], &[1, 2, 3, 4, 0, 0, 0, 0]].concat();
             window_size(&frame)

@@ -1,5 +1,4 @@
-//! The contents of sections: decompressed, relocated where nobody has linked, each once and only when
-//! asked for.
+//! Loads the contents of sections on demand: decompressed, and relocated in unlinked objects, each once.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,12 +14,12 @@ use super::section::{self, Section, SectionKind};
 use crate::error::{Error, Result};
 use crate::meter::Held;
 
-/// Bytes as every reader after this sees them.
+/// The final bytes, for all readers.
 #[derive(Debug)]
 pub(super) struct Loaded<'data> {
     pub(super) bytes: Cow<'data, [u8]>,
     pub(super) unresolved: Vec<Unresolved>,
-    /// The data with version 6 relabelled as version 5, and its start. `None` if there is nothing of version 6.
+    /// The data with version 6 relabelled as version 5, and the offsets of those parts. `None` if nothing has version 6.
     as_dwarf5: OnceLock<Result<Option<AsDwarf5>>>,
 }
 
@@ -33,9 +32,9 @@ impl Loaded<'_> {
         }
     }
 
-    /// Returns the bytes as a reader of DWARF 5 wants them, and where what is of version 6 starts.
+    /// Returns the bytes for a reader of DWARF 5, and the offsets of the parts of version 6.
     ///
-    /// * `name`: of the section.
+    /// * `name`: the name of the section.
     pub(super) fn as_dwarf5(&self, name: &str, held: &Held) -> Result<(&[u8], &[u64])> {
         let changed = self
             .as_dwarf5
@@ -47,8 +46,7 @@ impl Loaded<'_> {
     }
 }
 
-/// Contents that belong together: of one section or, in a relocatable object, of all debug sections of
-/// one name.
+/// Contents that are loaded together: one section or, in a relocatable object, all debug sections of one name.
 #[derive(Debug)]
 struct Group<'data> {
     members: Vec<usize>,
@@ -58,7 +56,7 @@ struct Group<'data> {
     stored: OnceLock<Result<Option<Loaded<'data>>>>,
 }
 
-/// Returns what was loaded, or why it could not be.
+/// Returns the loaded contents, or the error.
 fn shared<'l, 'data>(
     loaded: &'l Result<Option<Loaded<'data>>>,
 ) -> Result<Option<&'l Loaded<'data>>> {
@@ -72,7 +70,7 @@ pub(super) struct Contents<'data> {
     groups: Vec<Group<'data>>,
     /// The group of each section.
     group_of: Vec<usize>,
-    /// For each section that has any, the index of the section with its relocations.
+    /// For each section with relocations, the index of the section that holds them.
     relocations_of: BTreeMap<usize, usize>,
 }
 
@@ -126,7 +124,7 @@ impl<'data> Contents<'data> {
         shared(group.loaded.get_or_init(find))
     }
 
-    /// Returns the contents that [`load`](Contents::load) gives, as they are before relocation.
+    /// Returns the contents of [`load`](Contents::load), but before relocation.
     #[cfg(feature = "serde")]
     pub(super) fn load_stored(
         &self,
@@ -169,7 +167,7 @@ impl<'data> Contents<'data> {
             }
             elf.held.meter().charge_bytes(one.bytes.len())?;
             let joined = all.bytes.to_mut();
-            // The address is where this part belongs; alignment leaves zeros before it.
+            // The part starts at its address; alignment leaves zeros before it.
             let gap = section.address.checked_sub(bytes::len(joined));
             let start = usize::try_from(section.address).ok();
             let (Some(gap), Some(start)) = (gap, start) else {
@@ -229,7 +227,7 @@ impl<'data> Contents<'data> {
             .get(&index)
             .and_then(|&table| elf.sections.get(table));
         if let (Some(table), Some(target)) = (table, sections.get(index)) {
-            // Tables that overlap could multiply them.
+            // Overlapping tables could multiply them.
             elf.held.meter().work(relocation::count(table))?;
             if let Cow::Borrowed(bytes) = bytes {
                 elf.held.hold(bytes::len(bytes))?;
@@ -241,7 +239,7 @@ impl<'data> Contents<'data> {
     }
 }
 
-/// Which section's relocations are where.
+/// Returns the index of the relocation table for each section.
 fn relocation_tables(sections: &[RawSection]) -> Result<BTreeMap<usize, usize>> {
     let mut tables = BTreeMap::new();
     for (index, raw) in sections.iter().enumerate() {
@@ -259,7 +257,7 @@ fn relocation_tables(sections: &[RawSection]) -> Result<BTreeMap<usize, usize>> 
     Ok(tables)
 }
 
-/// The names that errors mention; a section of any other name is called by its kind.
+/// The names in error messages. Other sections are named by their kind.
 const NAMES: &[&str] = &[
     ".debug_abbrev",
     ".debug_addr",
@@ -303,14 +301,14 @@ const NAMES: &[&str] = &[
     ".dynsym",
 ];
 
-/// The section's name as an error can carry it.
+/// Returns the section's name as a static string for errors.
 pub(crate) fn static_name(section: &Section<'_>) -> &'static str {
     let standard = section.standard_name();
     let known = NAMES.iter().find(|&&name| name == standard);
     known.copied().unwrap_or(kind_name(section.kind))
 }
 
-/// What a section without a name that errors mention is called.
+/// Returns the name for a section that error messages do not name individually.
 fn kind_name(kind: SectionKind) -> &'static str {
     match kind {
         SectionKind::Code => "a code section",

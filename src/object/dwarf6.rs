@@ -1,12 +1,12 @@
-//! DWARF 6 as far as it is DWARF 5: what has a length and a version of its own and says that it is of version 6 is read as version 5.
+//! Supports DWARF 6 to the extent that it equals DWARF 5: parts with their own length and version 6 are read as version 5.
 //!
-//! No reader that is out knows version 6, and its tables are those of version 5 so far. Source: clang 22 `-gdwarf-6`.
+//! No released reader knows version 6, and its tables still equal those in version 5. Source: clang 22 `-gdwarf-6`.
 
 use super::bytes::{self, u16_at, u32_at, u64_at};
 use crate::error::Result;
 use crate::meter::Held;
 
-/// The sections that are made of such parts.
+/// The sections that consist of such parts.
 const SECTIONS: [&str; 6] = [
     ".debug_info",
     ".debug_line",
@@ -19,17 +19,17 @@ const SECTIONS: [&str; 6] = [
 const VERSION: u16 = 6;
 const AS: u16 = 5;
 
-/// A section with its parts of version 6 said to be of version 5.
+/// A section whose parts of version 6 have been relabelled as version 5.
 #[derive(Debug)]
 pub(super) struct AsDwarf5 {
     pub(super) bytes: Vec<u8>,
-    /// Where the parts of version 6 start, in order.
+    /// The offsets of the parts of version 6, in order.
     pub(super) starts: Vec<u64>,
 }
 
-/// Returns a section as a reader of version 5 wants it. `None` if no part is of version 6.
+/// Returns a section for a reader of version 5, or `None` if no part has version 6.
 ///
-/// * `name`: of the section, with or without `.dwo`.
+/// * `name`: the name of the section, with or without `.dwo`.
 pub(super) fn as_dwarf5(name: &str, section: &[u8], held: &Held) -> Result<Option<AsDwarf5>> {
     if !SECTIONS.contains(&name.strip_suffix(".dwo").unwrap_or(name)) {
         return Ok(None);
@@ -57,7 +57,7 @@ pub(super) fn as_dwarf5(name: &str, section: &[u8], held: &Held) -> Result<Optio
     Ok((!starts.is_empty()).then_some(AsDwarf5 { bytes, starts }))
 }
 
-/// Where the part that starts at an offset has its version, and where it ends. `None` if there is none, or it is not whole.
+/// Returns the offset of the version field and the end of the part that starts at an offset, or `None` if there is no complete part.
 fn part(section: &[u8], start: u64) -> Option<(u64, u64)> {
     /// `DW64`: the length is in the 8 bytes that follow (DWARF 5 §7.4).
     const OF_64_BITS: u32 = 0xffff_ffff;

@@ -1,4 +1,4 @@
-//! The ELF header and tables of a code object, checked once; everything else asks this module.
+//! Reads the ELF header and tables of a code object, and checks them once for all other modules.
 //!
 //! Sources: ELF gABI; USAGE "ELF Code Object", "Header".
 
@@ -27,9 +27,9 @@ pub(crate) type RawSegment = ProgramHeader64<LE>;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OsAbi {
-    /// `ELFOSABI_NONE`, 0: not said.
+    /// `ELFOSABI_NONE`, 0: unspecified.
     None,
-    /// `ELFOSABI_AMDGPU_HSA`, 64: `amdhsa`, the one with kernel descriptors.
+    /// `ELFOSABI_AMDGPU_HSA`, 64: `amdhsa`, the only one with kernel descriptors.
     Hsa,
     /// `ELFOSABI_AMDGPU_PAL`, 65: `amdpal`.
     Pal,
@@ -64,7 +64,7 @@ impl OsAbi {
         }
     }
 
-    /// The name in a target triple; `unknown` where there is none.
+    /// Returns the name in a target triple, or `unknown` if there is none.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -76,7 +76,7 @@ impl OsAbi {
     }
 }
 
-/// The header and tables of an ELF64 file, still as the file holds them.
+/// The header and tables of an ELF64 file, in the file's encoding.
 #[derive(Debug)]
 pub(super) struct Elf<'data> {
     pub(super) data: &'data [u8],
@@ -90,7 +90,7 @@ pub(super) struct Elf<'data> {
     /// The contents of the table of section names.
     pub(super) section_names: &'data [u8],
     pub(super) segments: &'data [RawSegment],
-    /// What is made of the file and kept.
+    /// The memory charged for data derived from the file.
     pub(super) held: Held,
 }
 
@@ -141,7 +141,7 @@ impl<'data> Elf<'data> {
         })
     }
 
-    /// Returns the stored bytes of a section. `None` for one without any (`SHT_NOBITS`).
+    /// Returns the stored bytes of a section, or `None` for one without any (`SHT_NOBITS`).
     pub(super) fn stored(&self, section: &RawSection) -> Result<Option<&'data [u8]>> {
         if section.sh_type.get(LE) == elf::SHT_NOBITS {
             return Ok(None);
@@ -156,7 +156,7 @@ impl<'data> Elf<'data> {
     }
 }
 
-/// The section headers, and the bytes of the table their names are in.
+/// Returns the section headers, and the bytes of the table with their names.
 pub(super) fn section_table<'data>(
     header: &Header,
     data: &'data [u8],
@@ -180,7 +180,7 @@ pub(super) fn bad(what: &'static str, error: object::read::Error) -> Error {
     Error::malformed(what, error.to_string())
 }
 
-/// Returns a table as the entries it is made of.
+/// Returns a table as a slice of entries.
 pub(super) fn whole_entries<'data, T: Pod>(
     what: &'static str,
     bytes: &'data [u8],
@@ -198,9 +198,9 @@ pub(super) fn whole_entries<'data, T: Pod>(
     pod::slice_from_all_bytes(bytes).map_err(|()| Error::malformed(what, "it is misaligned"))
 }
 
-/// Strings out of a table.
+/// Reads strings from a table.
 ///
-/// Strings in a table may overlap, so a file of `n` bytes can name `n²` bytes of them: they are paid for.
+/// Strings in a table may overlap, so a file of `n` bytes can refer to `n²` bytes of them. The meter is therefore charged.
 #[derive(Debug)]
 pub(super) struct Names<'data, 'm> {
     table: &'data [u8],
@@ -227,7 +227,7 @@ impl<'data, 'm> Names<'data, 'm> {
         name.ok_or_else(|| bad(&format!("the string at {offset:#x} has no end")))
     }
 
-    /// Returns the string that starts at `offset`, as text, which is copied if it is not UTF-8.
+    /// Returns the string that starts at `offset`, as text. Invalid UTF-8 is replaced in a copy.
     pub(super) fn text(&self, offset: u32) -> Result<Cow<'data, str>> {
         let text = String::from_utf8_lossy(self.get(offset)?);
         if let Cow::Owned(copy) = &text {

@@ -1,22 +1,21 @@
-//! What a file is, by its first bytes: for choosing how to open it, and for saying what it is when that
-//! fails.
+//! Identifies a file by its first bytes, to choose how to open it, and for messages about unsupported files.
 
 use object::elf;
 
 use super::bytes::{slice_at, u16_at};
 use crate::arch::Machine;
 
-/// Returns the number of an ELF file's machine (`e_machine`), whatever the machine.
+/// Returns the number of an ELF file's machine (`e_machine`), for any machine.
 fn machine(data: &[u8]) -> Option<u16> {
     u16_at(data, 18)
 }
 
-/// Returns true if the bytes start as an ELF64 little-endian file for AMDGPU.
+/// Returns true if the bytes start like an ELF64 little-endian file for AMDGPU.
 pub(crate) fn is_amdgpu(data: &[u8]) -> bool {
     data.starts_with(b"\x7fELF\x02\x01") && machine(data) == Some(elf::EM_AMDGPU.0)
 }
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind {
     /// An ELF64 file for AMDGPU.
@@ -54,12 +53,12 @@ pub(crate) enum FileKind {
 pub(super) enum Machines {
     /// AMDGPU.
     Amdgpu,
-    /// All with ELF64 little-endian files.
+    /// All machines with ELF64 little-endian files.
     Any,
 }
 
 impl Machines {
-    /// Returns true if a file of this kind is one of theirs.
+    /// Returns true if these machines include a file of this kind.
     pub(super) fn include(self, kind: FileKind) -> bool {
         kind == FileKind::CodeObject || (self, kind) == (Machines::Any, FileKind::HostElf)
     }
@@ -75,7 +74,7 @@ pub(super) const OFFLOAD_MAGIC: &[u8] = &[0x10, 0xff, 0x10, 0xad];
 pub(super) const KPACK_MAGIC: &[u8] = b"KPAK";
 
 impl FileKind {
-    /// Tells by the first bytes.
+    /// Identifies a file by its first bytes.
     pub(crate) fn of(data: &[u8]) -> FileKind {
         const MAGICS: &[(&[u8], FileKind)] = &[
             (b"\x7fELF\x01", FileKind::Elf32),
@@ -118,10 +117,10 @@ impl FileKind {
         )
     }
 
-    /// Returns true if code objects are looked for in `inner`, where this holds it; of a code object that is not the question.
+    /// Returns true if code objects are searched for in `inner`, when this kind of file contains it. Code objects themselves are handled elsewhere.
     ///
-    /// What bundles and offload binaries hold is looked into whatever it is, but for archives: those are looked into where
-    /// they are the file. A host object in a host object is not meant.
+    /// All contents of bundles and offload binaries are searched, except archives, which are searched only as whole files. A host object inside a
+    /// host object is not searched.
     pub(crate) fn is_searched_for(self, inner: FileKind) -> bool {
         match inner {
             FileKind::Bundle | FileKind::CompressedBundle | FileKind::OffloadBinary => true,
@@ -139,7 +138,7 @@ impl FileKind {
         }
     }
 
-    /// What it is, for a person who expected a code object.
+    /// Returns a description, for a person who expected a code object.
     pub(super) fn description(self, data: &[u8]) -> String {
         let fixed = match self {
             FileKind::CodeObject => "an AMDGPU code object",
@@ -168,8 +167,8 @@ impl FileKind {
     }
 }
 
-/// Returns true if the bytes start as a module of IREE: a size, the root's offset and the identifier of the `FlatBuffer`, 4 bytes each.
-/// Before these there can be the header of a file in a ZIP archive, with the lengths of its name and extra field at its end.
+/// Returns true if the bytes start like an IREE module: a size, the root's offset and the identifier of the `FlatBuffer`, 4 bytes each. A ZIP file
+/// header may precede them, which ends with the lengths of its name and extra field.
 fn is_iree_module(data: &[u8]) -> bool {
     let is_module = |at: u64| slice_at(data, at.saturating_add(8), 4) == Some(b"IREE");
     if !data.starts_with(b"PK\x03\x04") {

@@ -1,4 +1,4 @@
-//! The loaded image of a code object: which bytes an address stands for, before dynamic relocation.
+//! Reads the loaded image of a code object: the bytes at an address, before dynamic relocation.
 //!
 //! Source: ELF gABI "Program Header"; USAGE "Sections".
 
@@ -11,8 +11,7 @@ use super::bytes::slice_at;
 use super::elf::Elf;
 use super::section::Section;
 
-/// Returns the `len` bytes at `address`; nothing unless one segment (or section, where nobody has linked) has
-/// all of them in the file.
+/// Returns the `len` bytes at `address`. Returns `None` unless one segment (in an unlinked object, one section) has all of them in the file.
 pub(super) fn read<'a>(
     elf: &'a Elf<'_>,
     sections: &[Section<'_>],

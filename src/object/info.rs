@@ -1,4 +1,4 @@
-//! What there is to say of a code object at a glance, as plain data.
+//! Summarizes a code object as plain data.
 //!
 //! Source: USAGE "Header".
 
@@ -11,16 +11,16 @@ use super::{CodeObject, FunctionInfo, Section};
 use crate::error::Result;
 use crate::untrusted::Untrusted;
 
-/// A code object at a glance.
+/// A summary of a code object.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ObjectInfo {
-    /// The target ID, `gfx90a:xnack+` for example.
+    /// The target ID, such as `gfx90a:xnack+`.
     pub target: String,
-    /// The operating system, `amdhsa` for example.
+    /// The operating system, such as `amdhsa`.
     pub os: &'static str,
-    /// The version of code objects, 3 to 6; only of `amdhsa`.
+    /// The version of code objects, 3 to 6, for `amdhsa` only.
     pub code_object_version: Option<u8>,
     /// `e_flags`.
     pub flags: u32,
@@ -36,12 +36,12 @@ pub struct ObjectInfo {
     /// The compiler's facts for the linker about each function, in the order of the file.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub function_infos: Vec<FunctionInfo>,
-    /// Why that could not be read.
+    /// The reason why these facts could not be read.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub function_infos_error: Option<String>,
     /// The debug sections, in the order of the file.
     pub debug_sections: Vec<DebugSectionInfo>,
-    /// Why the metadata could not be read; the kernels are then what their descriptors say.
+    /// The reason why the metadata could not be read. The kernels then have only the facts in their descriptors.
     pub metadata_error: Option<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct ObjectInfo {
 pub struct DebugSectionInfo {
     /// The name as the file has it.
     pub name: Untrusted<'static>,
-    /// The size, in bytes, decompressed; as the header claims.
+    /// The decompressed size in bytes, according to the header.
     pub size: u64,
     /// The bytes occupied in the file.
     pub stored_size: u64,
@@ -61,10 +61,10 @@ pub struct DebugSectionInfo {
 }
 
 impl ObjectInfo {
-    /// Collects it.
+    /// Collects the summary.
     ///
     /// # Errors
-    /// If the symbol table is malformed; malformed metadata are not an error. If a limit is reached.
+    /// If the symbol table is malformed, or a limit is reached. Malformed metadata is not an error.
     pub fn of(object: &CodeObject<'_>) -> Result<ObjectInfo> {
         let (metadata, metadata_error) = match object.metadata() {
             Ok(metadata) => (metadata, None),

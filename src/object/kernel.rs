@@ -1,4 +1,4 @@
-//! Kernels: descriptor symbols and metadata joined by name.
+//! Lists kernels: descriptor symbols and metadata joined by name.
 //!
 //! Source: USAGE "Symbols" (`*link-name*.kd`) and "Code Object V3 Metadata" (`.symbol`).
 
@@ -12,27 +12,26 @@ use super::metadata::{KernelMetadata, Metadata};
 use super::symbol::{SymbolKind, SymbolSection};
 use crate::error::Result;
 
-/// The end of the name of a kernel descriptor's symbol.
+/// The suffix of the name of a kernel descriptor's symbol.
 const SUFFIX: &str = ".kd";
-/// The suffix in the metadata of version 2, where no symbol has it.
+/// The suffix in the metadata of version 2, which no symbol has.
 const SUFFIX_V2: &str = "@kd";
-/// `STT_AMDGPU_HSA_KERNEL`: the symbol of a kernel of version 2, which is that of its `amd_kernel_code_t`.
+/// `STT_AMDGPU_HSA_KERNEL`: the symbol of a kernel of version 2, at its `amd_kernel_code_t`.
 const KERNEL_SYMBOL: SymbolKind = SymbolKind::Other(10);
-/// Where `amd_kernel_code_t` says how far from it the first instruction is.
+/// The offset of the field in `amd_kernel_code_t` with the distance to the first instruction.
 const ENTRY_OFFSET: u64 = 16;
 
 /// One kernel.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
-    /// The name as the linker sees it: that of the descriptor's symbol without `.kd`, which is also the
-    /// name of the symbol of the code.
+    /// The linkage name: the name of the descriptor's symbol without `.kd`, which is also the name of the code's symbol.
     pub name: String,
-    /// The descriptor. `None` if there is no symbol for it or its bytes are not in the file.
+    /// The descriptor, or `None` if there is no symbol for it or its bytes are not in the file.
     pub descriptor: Option<KernelDescriptor>,
-    /// The metadata of the kernel. `None` if they do not mention it.
+    /// The metadata of the kernel, or `None` if there is none.
     pub metadata: Option<KernelMetadata>,
-    /// The address of the first instruction, where a kernel of version 2 says it.
+    /// The address of the first instruction, for a kernel of version 2.
     entry_v2: Option<u64>,
 }
 
@@ -44,7 +43,7 @@ impl Kernel {
         descriptor.map(KernelDescriptor::entry).or(self.entry_v2)
     }
 
-    /// Returns how many lanes the wavefronts have, by the descriptor or else by the metadata.
+    /// Returns the number of lanes of the wavefronts, from the descriptor or else from the metadata.
     #[must_use]
     pub fn wave_size(&self) -> Option<crate::arch::WaveSize> {
         let stated = || self.metadata.as_ref()?.wavefront_size;
@@ -55,7 +54,7 @@ impl Kernel {
     }
 }
 
-/// All kernels, sorted by name.
+/// Returns all kernels, sorted by name.
 pub(super) fn read_all(
     object: &CodeObject<'_>,
     metadata: Option<&Metadata>,

@@ -1,4 +1,4 @@
-//! What there is to say of one kernel: resources, limits, arguments and initial registers, as plain data.
+//! Describes a kernel as plain data: resources, limits, arguments and initial registers.
 //!
 //! Sources: USAGE "Kernel Descriptor", "Code Object Metadata", "Initial Kernel Execution State".
 
@@ -9,13 +9,13 @@ use crate::error::Result;
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 
-/// A kernel's resources, limits, arguments and initial registers. What is *allocated* is what the descriptor says, rounded
-/// up as the hardware allocates; what is *used* is what the metadata say.
+/// A kernel's resources, limits, arguments and initial registers. *Allocated* amounts are from the descriptor, rounded up to the hardware's
+/// granularity; *used* amounts are from the metadata.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct KernelInfo {
-    /// The name as the linker sees it.
+    /// The linkage name.
     pub name: Untrusted<'static>,
     /// The address of the first instruction.
     #[cfg_attr(
@@ -23,55 +23,54 @@ pub struct KernelInfo {
         serde(rename = "entry_address", serialize_with = "hexadecimal")
     )]
     pub entry: Option<u64>,
-    /// The initial contents of each register. Empty without a descriptor and for processors whose descriptors
-    /// are not known.
+    /// The initial contents of registers. Empty without a descriptor, and for processors whose descriptors are unknown.
     #[cfg_attr(feature = "serde", serde(rename = "entry"))]
     pub initial_registers: Vec<InitialRegisters>,
-    /// Lanes of a wavefront.
+    /// The number of lanes of a wavefront.
     pub wave_size: Option<u32>,
-    /// Scalar registers of a wavefront, allocated.
+    /// The scalar registers of a wavefront, allocated.
     pub sgprs_allocated: Option<u32>,
-    /// Scalar registers of a wavefront, used.
+    /// The scalar registers of a wavefront, used.
     pub sgprs_used: Option<u64>,
-    /// Vector registers of a lane, allocated; with the accumulation registers where both share one file.
+    /// The vector registers of a lane, allocated. They include the accumulation registers if both share one file.
     pub vgprs_allocated: Option<u32>,
-    /// Vector registers of a lane, used; counted in the same way.
+    /// The vector registers of a lane, used, counted in the same way.
     pub vgprs_used: Option<u64>,
-    /// Accumulation registers of a lane, allocated; nothing on targets without any.
+    /// The accumulation registers of a lane, allocated. `None` on targets without any.
     pub agprs_allocated: Option<u32>,
-    /// Accumulation registers of a lane, used.
+    /// The accumulation registers of a lane, used.
     pub agprs_used: Option<u64>,
-    /// Local memory of a work-group, in bytes.
+    /// The local memory of a work-group, in bytes.
     pub group_segment_size: Option<u64>,
-    /// Scratch of a lane, in bytes, without a dynamic stack.
+    /// The scratch of a lane, in bytes, without a dynamic stack.
     pub private_segment_size: Option<u64>,
-    /// True if the size of the stack is not known before the kernel runs.
+    /// True if the stack size depends on run-time values.
     pub dynamic_stack: Option<bool>,
     /// The memory for arguments, in bytes.
     pub kernarg_size: Option<u64>,
     /// The alignment of the memory for arguments, in bytes.
     pub kernarg_align: Option<u64>,
-    /// Stores from scalar registers to spill slots.
+    /// The number of stores from scalar registers to spill slots.
     pub sgpr_spills: Option<u64>,
-    /// Stores from vector registers to spill slots.
+    /// The number of stores from vector registers to spill slots.
     pub vgpr_spills: Option<u64>,
     /// The largest work-group, in work-items.
     pub max_workgroup_size: Option<u64>,
-    /// The size that a work-group has to have in each dimension. `None` if any size will do.
+    /// The required size of a work-group in each dimension, or `None` if any size is allowed.
     #[cfg_attr(feature = "serde", serde(rename = "reqd_workgroup_size"))]
     pub required_workgroup_size: Option<[u64; 3]>,
-    /// The size that a work-group likely has in each dimension.
+    /// The expected size of a work-group in each dimension.
     pub workgroup_size_hint: Option<[u64; 3]>,
-    /// The most work-groups in each dimension. `None` without a limit.
+    /// The maximum number of work-groups in each dimension, or `None` without a limit.
     pub max_workgroups: [Option<u64>; 3],
-    /// True if the grid has to be a multiple of the work-group in each dimension.
+    /// True if the grid must be a multiple of the work-group in each dimension.
     pub uniform_workgroup_size: Option<bool>,
-    /// Work-groups of a cluster in each dimension.
+    /// The number of work-groups of a cluster in each dimension.
     pub cluster_dims: Option<[u64; 3]>,
     /// The arguments in the order of the metadata, hidden ones included. `None` without metadata about them.
     #[cfg_attr(feature = "serde", serde(rename = "args"))]
     pub arguments: Option<Vec<ArgumentInfo>>,
-    /// The kernel descriptor. It is serialised as its fields by name, and left out if there is none.
+    /// The kernel descriptor. It is serialized as its fields by name, and left out if there is none.
     #[cfg_attr(
         feature = "serde",
         serde(
@@ -87,7 +86,7 @@ pub struct KernelInfo {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ArgumentInfo {
-    /// The name in the source. A hidden argument, which the source does not have, is named by its kind.
+    /// The name in the source. A hidden argument is not in the source, and is named by its kind.
     pub name: Option<Untrusted<'static>>,
     /// The name of the type in the source.
     #[cfg_attr(feature = "serde", serde(rename = "type"))]
@@ -96,11 +95,11 @@ pub struct ArgumentInfo {
     pub offset: Option<u64>,
     /// Its size, in bytes.
     pub size: Option<u64>,
-    /// The kind of its value: for example `by_value`, `global_buffer` or `hidden_block_count_x`.
+    /// The kind of its value, such as `by_value`, `global_buffer` or `hidden_block_count_x`.
     pub value_kind: Option<Untrusted<'static>>,
-    /// True if it is set up by the runtime and not by the program: its kind begins with `hidden_`.
+    /// True if the runtime sets it instead of the program: its kind begins with `hidden_`.
     pub hidden: bool,
-    /// The address space of what it points to.
+    /// The address space that it points to.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub address_space: Option<Untrusted<'static>>,
     /// The allowed access to an image or pipe.
@@ -109,9 +108,9 @@ pub struct ArgumentInfo {
 }
 
 impl KernelInfo {
-    /// Describes kernels. What they take is held first.
+    /// Describes kernels, after charging for the memory.
     pub(super) fn of_all(kernels: &[Kernel], meter: &Meter) -> Result<Vec<KernelInfo>> {
-        /// At most as many items does a kernel start with.
+        /// The maximum number of items in a kernel's initial state.
         const ITEMS: usize = 16;
         const KERNEL: usize = size_of::<KernelInfo>() + ITEMS * size_of::<InitialRegisters>();
         let arguments = kernels.iter().filter_map(|kernel| kernel.metadata.as_ref());
@@ -171,7 +170,7 @@ impl KernelInfo {
         self.arguments = arguments.map(|all| all.iter().map(ArgumentInfo::of).collect());
     }
 
-    /// The descriptor is what the hardware sees, so its sizes replace those of the metadata.
+    /// The hardware uses the descriptor, so its sizes replace those in the metadata.
     fn add_descriptor(&mut self, descriptor: &KernelDescriptor) {
         self.initial_registers = descriptor.initial_registers();
         self.sgprs_allocated = descriptor.scalar_registers();
@@ -179,7 +178,7 @@ impl KernelInfo {
         self.agprs_allocated = descriptor.accumulation_registers();
         self.group_segment_size = Some(descriptor.group_segment_fixed_size().into());
         self.private_segment_size = Some(descriptor.private_segment_fixed_size().into());
-        // 0 means that the descriptor does not say.
+        // 0 means that the descriptor does not give the size.
         if descriptor.kernarg_size() != 0 || self.kernarg_size.is_none() {
             self.kernarg_size = Some(descriptor.kernarg_size().into());
         }
@@ -206,7 +205,7 @@ impl ArgumentInfo {
     }
 }
 
-/// Addresses are text in JSON: they can pass 2^53.
+/// Writes addresses as text in JSON, since they can exceed 2^53.
 #[cfg(feature = "serde")]
 #[expect(
     clippy::ref_option,
@@ -222,7 +221,7 @@ pub(super) fn hexadecimal<S: serde::Serializer>(
     }
 }
 
-/// The fields of a descriptor by name, as numbers; as text those that can pass 2^53.
+/// Writes the fields of a descriptor by name, as numbers, or as text if they can exceed 2^53.
 #[cfg(feature = "serde")]
 #[expect(
     clippy::ref_option,

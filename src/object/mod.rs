@@ -1,13 +1,10 @@
-//! A code object from bytes: ELF, relocations, compressed sections, offload bundles, kernel descriptors
-//! and metadata notes.
+//! Reads a code object from bytes: ELF, relocations, compressed sections, offload bundles, kernel descriptors and metadata notes.
 //!
-//! It gives sections, symbols, code bytes and kernels; what the debug sections mean is the business of
-//! `debug_info` and `frame`.
+//! It provides sections, symbols, code bytes and kernels. Interpreting the debug sections is left to `debug_info` and `frame`.
 //!
-//! * [`code_objects`] finds the code objects in any file that can hold some, [`select`] chooses one,
-//!   [`code_object`] does both;
-//! * [`CodeObject`] is one of them, opened;
-//! * [`ObjectInfo`] is what there is to say of one at a glance.
+//! * [`code_objects`] finds the code objects in any file that can hold some, [`select`] chooses one, [`code_object`] does both;
+//! * [`CodeObject`] is an opened code object;
+//! * [`ObjectInfo`] summarizes one.
 //!
 //! ```
 //! use hetdwarf::object::CodeObject;
@@ -100,11 +97,9 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::meter::Meter;
 
-/// One code object: an ELF64 file for AMDGPU, linked (`ET_DYN`), relocatable (`ET_REL`) or the `.dwo`
-/// beside one.
+/// One code object: an ELF64 file for AMDGPU, linked (`ET_DYN`), relocatable (`ET_REL`) or a `.dwo` file.
 ///
-/// Opening it reads headers only; contents are read, decompressed and relocated when they are asked for,
-/// and kept. Several threads can share it.
+/// Opening it reads headers only. Contents are read, decompressed and relocated on demand, and kept. Several threads can share it.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -137,9 +132,8 @@ impl<'data> CodeObject<'data> {
     /// Opens a code object, with the default [`Limits`].
     ///
     /// # Errors
-    /// [`Malformed`](crate::error::ErrorKind::Malformed) if the bytes are not a code object (it says what
-    /// they are instead) or a header is wrong; [`Unsupported`](crate::error::ErrorKind::Unsupported) for
-    /// version 2 and processors without DWARF.
+    /// [`Malformed`](crate::error::ErrorKind::Malformed) if the bytes are not a code object (the error identifies the file) or a header is wrong;
+    /// [`Unsupported`](crate::error::ErrorKind::Unsupported) for version 2 and processors without DWARF.
     pub fn parse(data: &'data [u8]) -> Result<CodeObject<'data>> {
         CodeObject::parse_with(data, &Limits::default())
     }
@@ -147,27 +141,26 @@ impl<'data> CodeObject<'data> {
     /// Opens a code object.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// Fails like [`parse`](Self::parse).
     pub fn parse_with(data: &'data [u8], limits: &Limits) -> Result<CodeObject<'data>> {
         CodeObject::parse_within(data, &Arc::new(Meter::new(limits, bytes::len(data))))
     }
 
-    /// Opens a code object that is a part of a question, as those of a bundle are. All that is read of it later is part
-    /// of that question too.
+    /// Opens a code object within a query, for example one from a bundle. Everything read from it later is charged to that query too.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// Fails like [`parse`](Self::parse).
     pub fn parse_within(data: &'data [u8], meter: &Arc<Meter>) -> Result<CodeObject<'data>> {
         CodeObject::parse_for(data, Machines::Amdgpu, Layout::Distinct, meter)
     }
 
     /// Opens an ELF64 little-endian object or executable of any machine, with its debugging information.
     ///
-    /// One for another machine than AMDGPU has a [`target`](Self::target) without a known processor, and no kernels: what is said of
-    /// GPUs in other places is not meant of it.
+    /// For a machine other than AMDGPU, the [`target`](Self::target) has no known processor, and there are no kernels. Documentation about GPUs does
+    /// not apply to it.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), but for the machine.
+    /// Fails like [`parse`](Self::parse), except that any machine is accepted.
     pub fn parse_any_machine(
         data: &'data [u8],
         layout: Layout,
@@ -196,13 +189,13 @@ impl<'data> CodeObject<'data> {
         })
     }
 
-    /// Returns the limits that it was opened with.
+    /// Returns the limits with which it was opened.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         self.meter().limits()
     }
 
-    /// Returns the meter of everything that was read from it.
+    /// Returns the meter for everything read from it.
     #[must_use]
     pub fn meter(&self) -> &Arc<Meter> {
         self.elf.held.meter()
@@ -214,21 +207,19 @@ impl<'data> CodeObject<'data> {
         &self.target
     }
 
-    /// The operating system the code is for.
+    /// Returns the operating system of the code.
     #[must_use]
     pub fn os_abi(&self) -> OsAbi {
         self.elf.os_abi
     }
 
-    /// `e_ident[EI_ABIVERSION]`; for `amdhsa` 1 to 4, see
-    /// [`code_object_version`](Self::code_object_version).
+    /// Returns `e_ident[EI_ABIVERSION]`, 1 to 4 for `amdhsa`; see [`code_object_version`](Self::code_object_version).
     #[must_use]
     pub fn abi_version(&self) -> u8 {
         self.elf.abi_version
     }
 
-    /// Returns the version of code objects, 3 to 6. `None` for other systems than `amdhsa`, which do not have
-    /// such versions.
+    /// Returns the version of code objects, 3 to 6, or `None` for systems other than `amdhsa`, which have no such versions.
     #[must_use]
     pub fn code_object_version(&self) -> Option<u8> {
         if self.elf.os_abi == OsAbi::Hsa {
@@ -238,7 +229,7 @@ impl<'data> CodeObject<'data> {
         }
     }
 
-    /// `e_flags` as a number.
+    /// Returns `e_flags` as a number.
     #[must_use]
     pub fn flags(&self) -> u32 {
         self.elf.flags
@@ -246,30 +237,26 @@ impl<'data> CodeObject<'data> {
 
     /// Returns true if the object has not been linked (`ET_REL`).
     ///
-    /// Then its allocated sections have addresses that were made up: code sections come first, from 0, in
-    /// the order of the file, each aligned; the other allocated sections follow. Sections, symbols,
-    /// relocated contents and [`read_image`](Self::read_image) all use these. An object with one code
-    /// section has it at 0, as other tools show it; with several (`-ffunction-sections`) other tools show
-    /// each at 0, and one cannot tell them apart.
+    /// Its allocated sections then get synthetic addresses. Code sections come first, from 0, in the order of the file, each aligned. The other
+    /// allocated sections follow. Sections, symbols, relocated contents and [`read_image`](Self::read_image) all use these addresses. A single code
+    /// section is at 0, as other tools show it. If there are several (`-ffunction-sections`), other tools show each at 0, which makes them
+    /// indistinguishable.
     #[must_use]
     pub fn is_relocatable(&self) -> bool {
         self.elf.relocatable
     }
 
-    /// Returns all sections, in the order of the file; the index is that of the section header table, so the
-    /// first one is the null section.
+    /// Returns all sections, in the order of the file. The index equals the index in the section header table, so the first one is the null section.
     #[must_use]
     pub fn sections(&self) -> &[Section<'data>] {
         &self.sections
     }
 
-    /// The contents of the section with this name, decompressed and relocated. `None` if there is none
-    /// or it has no bytes in the file.
+    /// Returns the contents of the section with this name, decompressed and relocated, or `None` if there is none or it has no bytes in the file.
     ///
-    /// `.debug_info` also finds `.zdebug_info`. In a relocatable object all debug sections of one name
-    /// (type units have one each) are joined in the order of the file, as a linker would join them.
-    /// Relocations that cannot be applied are listed by
-    /// [`unresolved_relocations`](Self::unresolved_relocations).
+    /// `.debug_info` also finds `.zdebug_info`. In a relocatable object all debug sections of one name (type units have one each) are joined in the
+    /// order of the file, as a linker would join them. [`unresolved_relocations`](Self::unresolved_relocations) lists the relocations that cannot be
+    /// applied.
     ///
     /// # Errors
     /// If the contents are outside the file, do not decompress, are larger than the limit, or have
@@ -278,11 +265,11 @@ impl<'data> CodeObject<'data> {
         Ok(self.load(name)?.map(|loaded| &*loaded.bytes))
     }
 
-    /// Returns the contents of a debug section as a reader of DWARF 5 wants them, with the offsets of what is of version 6 and read as version 5;
-    /// empty if there is none.
+    /// Returns the contents of a debug section for a reader of DWARF 5, with the offsets of the parts of version 6 that are read as version 5. Empty
+    /// if there is none.
     ///
     /// # Errors
-    /// As [`section`](Self::section).
+    /// Fails like [`section`](Self::section).
     pub(crate) fn debug_section(&self, name: &str) -> Result<(&[u8], &[u64])> {
         match self.load(name)? {
             Some(loaded) => loaded.as_dwarf5(name, &self.elf.held),
@@ -290,29 +277,29 @@ impl<'data> CodeObject<'data> {
         }
     }
 
-    /// Returns true if it has split units in sections of their own (`.debug_info.dwo`): a `.dwo` file, a package, or an object of
-    /// `-gsplit-dwarf=single`, which has skeletons as well.
+    /// Returns true if it has sections for split units (`.debug_info.dwo`): a `.dwo` file, a package, or an object from `-gsplit-dwarf=single`, which
+    /// also has skeletons.
     #[must_use]
     pub fn has_split_units(&self) -> bool {
         let mut names = self.sections.iter().map(|section| &*section.name);
         names.any(|name| matches!(name, ".debug_info.dwo" | ".debug_types.dwo"))
     }
 
-    /// Returns the relocations of a section that could not be applied, by ascending entry in the file, at most
-    /// 2^16 of them for each section; none in a linked object.
+    /// Returns the relocations of a section that could not be applied, by ascending entry in the file, at most 2^16 for each section. A linked object
+    /// has none.
     ///
     /// # Errors
-    /// As [`section`](Self::section).
+    /// Fails like [`section`](Self::section).
     pub fn unresolved_relocations(&self, name: &str) -> Result<&[Unresolved]> {
         Ok(self
             .load(name)?
             .map_or(&[][..], |loaded| &loaded.unresolved))
     }
 
-    /// Returns the contents of a section before relocation; empty if there is none.
+    /// Returns the contents of a section before relocation, empty if there is none.
     ///
     /// # Errors
-    /// As [`section`](Self::section).
+    /// Fails like [`section`](Self::section).
     #[cfg(feature = "serde")]
     pub(crate) fn stored_section(&self, name: &str) -> Result<&[u8]> {
         let index = self.sections.iter().position(|s| s.standard_name() == name);
@@ -323,8 +310,8 @@ impl<'data> CodeObject<'data> {
         Ok(loaded.map_or(&[], |loaded| &*loaded.bytes))
     }
 
-    /// Returns the indices of the sections that the relocated fields of the sections with this name point into, by the offsets of the fields;
-    /// empty for a linked object.
+    /// Returns the indices of the sections to which the relocated fields of the sections with this name refer, by the offsets of the fields. Empty
+    /// for a linked object.
     ///
     /// # Errors
     /// If the relocations are malformed; if a limit is reached.
@@ -364,9 +351,8 @@ impl<'data> CodeObject<'data> {
 
     /// Returns the `len` bytes of the loaded image at `address`, code or constants.
     ///
-    /// Nothing if one segment (in a relocatable object, one section) does not have all of them in the
-    /// file: unmapped, zeros that take no space, or contents that are malformed. Dynamic relocations
-    /// (`.rela.dyn`, which a loader applies to pointers in data) are not applied.
+    /// Returns `None` unless one segment (in a relocatable object, one section) has all of them in the file. The rest is unmapped, zeros without file
+    /// contents, or malformed. Dynamic relocations (`.rela.dyn`, which a loader applies to pointers in data) are not applied.
     #[must_use]
     pub fn read_image(&self, address: u64, len: usize) -> Option<&[u8]> {
         let section = |index| {
@@ -385,14 +371,14 @@ impl<'data> CodeObject<'data> {
         )
     }
 
-    /// Returns the addresses of the loaded segments (`PT_LOAD`), `p_memsz` bytes from `p_vaddr` on, in the order of the file;
-    /// none in a relocatable object.
+    /// Returns the addresses of the loaded segments (`PT_LOAD`), `p_memsz` bytes from `p_vaddr` on, in the order of the file. A relocatable object
+    /// has none.
     pub fn load_segments(&self) -> impl Iterator<Item = core::ops::Range<u64>> + '_ {
         image::load_segments(&self.elf)
     }
 
-    /// What a compiler tells the linker of each function (`.amdgpu.info`), in the order of the file; empty for an object without
-    /// it, as linked ones are.
+    /// Returns the compiler's data for the linker about each function (`.amdgpu.info`), in the order of the file. Empty for an object without it,
+    /// such as a linked one.
     ///
     /// # Errors
     /// If the section or a symbol is malformed; if a limit is reached.
@@ -400,16 +386,15 @@ impl<'data> CodeObject<'data> {
         amdgpu_info::read(self)
     }
 
-    /// Reads the metadata notes. `None` if there are none.
+    /// Reads the metadata notes. Returns `None` if there are none.
     ///
     /// # Errors
-    /// If a note is malformed, or the YAML of version 2 has more than compilers write.
+    /// If a note is malformed, or the YAML of version 2 has syntax that compilers do not write.
     pub fn metadata(&self) -> Result<Option<Metadata>> {
         metadata::read_notes(&self.elf)
     }
 
-    /// All kernels, sorted by name: those with a descriptor (a symbol that ends in `.kd`) and those that
-    /// only the metadata mention.
+    /// Returns all kernels, sorted by name: those with a descriptor (a symbol that ends in `.kd`) and those that only the metadata mention.
     ///
     /// # Errors
     /// If the symbols or the metadata are malformed.
@@ -422,10 +407,10 @@ impl<'data> CodeObject<'data> {
             .map_err(Clone::clone)
     }
 
-    /// Returns how many lanes the waves have that run it. `None` if that differs or is not known.
+    /// Returns the number of lanes of the waves that run it, or `None` if that varies or is unknown.
     ///
     /// # Errors
-    /// If the processor does not say it, and the kernels cannot be read.
+    /// If the processor allows several sizes, and the kernels cannot be read.
     pub(crate) fn wave_size(&self) -> Result<Option<WaveSize>> {
         let processor = self.target().processor();
         let [small, large] =

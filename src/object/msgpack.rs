@@ -1,6 +1,6 @@
-//! Values of `MessagePack`, with a bound on depth; they are charged while they are read.
+//! Reads values of `MessagePack`, with a bound on depth, and charges for them during reading.
 //!
-//! What a value means is for the metadata and for packages to say. Source: the `MessagePack` specification.
+//! Interpreting a value is left to `metadata` and the reader of packages. Source: the `MessagePack` specification.
 
 use std::io::{self, Read};
 
@@ -11,12 +11,12 @@ use rmpv::decode::value_ref::BorrowRead;
 use crate::error::{Error, Result};
 use crate::meter::Meter;
 
-/// Levels of nesting, twice over: the reader counts a container and its contents. Real documents need 5.
+/// The levels of nesting times two: the reader counts both a container and its contents. Real documents need 5 levels.
 const MAX_DEPTH: usize = 64;
 
-/// Reads the value that `bytes` start with; what comes after it is not looked at.
+/// Reads the value at the start of `bytes`, and ignores the bytes after it.
 ///
-/// The value is charged as long as `take` makes something of it.
+/// The value is charged while `take` processes it.
 ///
 /// * `malformed`: the error for a value that is malformed, with the reason.
 pub(super) fn read<T>(
@@ -46,11 +46,11 @@ pub(super) fn read<T>(
     found
 }
 
-/// Bytes whose reads are paid for; every value takes at least one read.
+/// Bytes whose reads are charged. Every value takes at least one read.
 struct Counted<'a, 'm> {
     rest: &'a [u8],
     meter: &'m Meter,
-    /// The bytes that values take until they are dropped.
+    /// The bytes charged for values until they are dropped.
     held: u64,
     refused: Option<Error>,
 }
@@ -58,7 +58,7 @@ struct Counted<'a, 'm> {
 impl Read for Counted<'_, '_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let size = size_of::<ValueRef<'_>>() as u64;
-        // A list that grows is there twice for a moment, and has room for as many again.
+        // A growing list temporarily exists twice, and has room for as many items again.
         let paid = (self.meter.work(1))
             .and_then(|()| self.meter.check_room(self.held.saturating_mul(2)))
             .and_then(|()| self.meter.hold(size));
@@ -93,7 +93,7 @@ pub(super) fn text<'a>(value: &'a ValueRef<'_>) -> Option<&'a str> {
     text.as_str()
 }
 
-/// Returns the integer of a value, if it is one that is not negative.
+/// Returns the integer of a value, if it is a non-negative one.
 pub(super) fn number(value: &ValueRef<'_>) -> Option<u64> {
     let ValueRef::Integer(n) = value else {
         return None;
@@ -101,7 +101,7 @@ pub(super) fn number(value: &ValueRef<'_>) -> Option<u64> {
     n.as_u64()
 }
 
-/// The list of a value, if it is one.
+/// Returns the list of a value, if it is one.
 pub(super) fn list<'a, 'v>(value: &'a ValueRef<'v>) -> Option<&'a [ValueRef<'v>]> {
     let ValueRef::Array(list) = value else {
         return None;

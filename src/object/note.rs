@@ -1,4 +1,4 @@
-//! ELF notes of a code object.
+//! Reads ELF notes of a code object.
 //!
 //! Source: USAGE "Note Records".
 
@@ -23,8 +23,7 @@ pub(super) struct Note<'data> {
     pub(super) contents: &'data [u8],
 }
 
-/// Returns all notes, in the order of the file: those of the note sections or, without any, of the note
-/// segments.
+/// Returns all notes, in the order of the file. They are read from the note sections or, if there are none, from the note segments.
 pub(super) fn read_all<'data>(elf: &Elf<'data>) -> Result<Vec<Note<'data>>> {
     let mut places = Vec::new();
     for section in elf.sections {
@@ -43,7 +42,7 @@ pub(super) fn read_all<'data>(elf: &Elf<'data>) -> Result<Vec<Note<'data>>> {
             }
         }
     }
-    // Places that overlap could multiply the notes; real ones do not.
+    // Overlapping places could multiply the notes; real ones do not overlap.
     let meter = elf.held.meter();
     let mut notes = Vec::new();
     for (alignment, contents) in places {

@@ -1,7 +1,7 @@
-//! Relocations: what each type computes, and applying those of one section.
+//! Computes and applies the relocations of a section.
 //!
-//! Only relocatable code objects need them, and only once, when a section is loaded; everything after
-//! sees plain bytes. Source: USAGE "Relocation Records".
+//! Only relocatable code objects need them, and only once, when a section is loaded. All later readers see plain bytes. Source: USAGE "Relocation
+//! Records".
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::arch::Machine;
 use crate::error::{Error, Result};
 use others::OTHERS;
 
-/// The most relocations listed as unresolved, of one section.
+/// The maximum number of unresolved relocations listed for one section.
 const MAX_UNRESOLVED: usize = 1 << 16;
 
 /// The part of the file that a relocation changes.
@@ -27,7 +27,7 @@ enum Width {
     Nothing,
     /// The low six bits of a byte.
     Bits6,
-    /// The LEB128 number that is there, of as many bytes.
+    /// The LEB128 number at this place, with the same number of bytes.
     Uleb,
     Byte,
     Word16,
@@ -39,7 +39,7 @@ impl Width {
     fn bytes(self) -> usize {
         match self {
             Width::Nothing => 0,
-            // That of the shortest; how long it is the bytes say.
+            // The shortest length. The actual length depends on the bytes.
             Width::Uleb => 1,
             Width::Bits6 | Width::Byte => 1,
             Width::Word16 => 2,
@@ -49,8 +49,7 @@ impl Width {
     }
 }
 
-/// What a relocation computes, in the letters of the table: S symbol, A addend, P place, B base (0
-/// here), G and GOT the global offset table.
+/// The formula of a relocation, in the letters of the table: S symbol, A addend, P place, B base (0 here), G and GOT the global offset table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Formula {
     Nothing,
@@ -66,15 +65,15 @@ enum Formula {
     Branch,
     /// B + A.
     Base,
-    /// S + A, where S counts from the start of its section: an offset in the storage of threads.
+    /// S + A, where S is relative to the start of its section: an offset in thread-local storage.
     InSection,
-    /// S + A - 0x8000, where S counts from the start of its section.
+    /// S + A - 0x8000, where S is relative to the start of its section.
     InSectionBiased,
     /// The value of the field, plus S + A.
     Add,
-    /// The value of the field, less S + A.
+    /// The value of the field, minus S + A.
     Subtract,
-    /// G + GOT + A - P: there is no global offset table before linking.
+    /// G + GOT + A - P. There is no global offset table before linking.
     Got,
 }
 
@@ -84,7 +83,7 @@ macro_rules! relocation_types {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum RelocationType {
             $(#[doc = concat!("`", $name, "`, ", stringify!($number), ".")] $variant,)*
-            /// A number that the table does not have.
+            /// A number outside the table.
             Unknown(u32),
         }
 
@@ -98,7 +97,7 @@ macro_rules! relocation_types {
                 }
             }
 
-            /// The name in the table. `None` for a number that it does not have.
+            /// Returns the name in the table, or `None` for a number outside it.
             #[must_use]
             pub fn name(self) -> Option<&'static str> {
                 match self {
@@ -134,7 +133,7 @@ relocation_types! {
     14 Rel16         "R_AMDGPU_REL16"         Word16  Branch;
 }
 
-/// Returns what a relocation of a machine changes and computes, if it is in one of the tables.
+/// Returns the field and the formula of a machine's relocation, or `None` if it is in none of the tables.
 fn rule_of(machine: Machine, number: u32) -> Option<(Width, Formula)> {
     if machine.is_amdgpu() {
         return RelocationType::from_number(number).rule();
@@ -144,7 +143,7 @@ fn rule_of(machine: Machine, number: u32) -> Option<(Width, Formula)> {
         .map(|(.., width, formula)| (*width, *formula))
 }
 
-/// Returns the type of a relocation as AMDGPU numbers them; a number of another machine is not one of the table's.
+/// Returns the type of an AMDGPU relocation, or `Unknown` for another machine's number.
 fn type_of(machine: Machine, number: u32) -> RelocationType {
     match machine.is_amdgpu() {
         true => RelocationType::from_number(number),
@@ -152,35 +151,33 @@ fn type_of(machine: Machine, number: u32) -> RelocationType {
     }
 }
 
-/// A relocation that could not be applied as the table says.
+/// A relocation that could not be applied according to the table.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unresolved {
     /// The offset of the field in its section, in bytes.
     pub offset: u64,
-    /// The relocation's type; of another machine than AMDGPU its number.
+    /// The relocation's type, or its number for a machine other than AMDGPU.
     pub kind: RelocationType,
-    /// Why not, and what was done instead.
+    /// The reason, and the replacement value.
     pub reason: UnresolvedReason,
 }
 
-/// Why a relocation could not be applied as the table says.
+/// The reason why a relocation could not be applied according to the table.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnresolvedReason {
-    /// The type is not in the table; the field is as the file has it.
+    /// The type is not in the table. The field is unchanged.
     UnknownType,
-    /// It needs a global offset table, which only a linker makes; the field is as the file has it.
+    /// It needs a global offset table, which only a linker creates. The field is unchanged.
     NeedsGot,
-    /// The symbol has no address in this object (undefined, common, in local memory); 0 was taken, or [`ELSEWHERE`] for an offset
-    /// of an entry.
+    /// The symbol has no address in this object (undefined, common, in local memory). The value is 0, or [`ELSEWHERE`] for the offset of an entry.
     NoAddress(SymbolSection),
-    /// The value does not fit into the field; its low bits were stored.
+    /// The value does not fit into the field. Its low bits were stored.
     Overflow,
 }
 
-/// What stands for the offset of an entry of another object, which only a linker can tell: no section is that large. GCC writes such
-/// references where it links objects with `-flto`.
+/// Stands for the offset of an entry in another object, which only a linker knows: no section is this large. GCC writes such references with `-flto`.
 pub const ELSEWHERE: u32 = u32::MAX;
 
 fn mark_elsewhere(entry: &Entry, bytes: &mut [u8]) {
@@ -190,18 +187,18 @@ fn mark_elsewhere(entry: &Entry, bytes: &mut [u8]) {
     }
 }
 
-/// One relocation, whichever of the three kinds of table (`SHT_REL`, `SHT_RELA`, `SHT_CREL`) it is in.
+/// One relocation, from any of the three kinds of table (`SHT_REL`, `SHT_RELA`, `SHT_CREL`).
 struct Entry {
     offset: u64,
     kind: u32,
     symbol: u32,
-    /// Nothing if the addend is what the field holds.
+    /// `None` if the field holds the addend.
     addend: Option<i64>,
 }
 
-/// Returns the relocations of the section `target` applied to `bytes`, which are its contents.
+/// Applies the relocations of the section `target` to `bytes`, its contents.
 ///
-/// Returns those that could not be.
+/// Returns the relocations that could not be applied.
 pub(super) fn apply(
     elf: &Elf<'_>,
     sections: &[Section<'_>],
@@ -236,7 +233,7 @@ pub(super) fn apply(
     Ok(unresolved)
 }
 
-/// Returns the number of the symbol and the addend of each relocation of the section with this index, by their offsets in it.
+/// Returns the number of the symbol and the addend of each relocation of the section with this index, by offset in the section.
 ///
 /// Symbols are numbered as in `.symtab`.
 pub(super) fn references_of(elf: &Elf<'_>, index: usize) -> Result<BTreeMap<u64, (u32, i64)>> {
@@ -265,7 +262,7 @@ pub(super) fn references_of(elf: &Elf<'_>, index: usize) -> Result<BTreeMap<u64,
     Ok(references)
 }
 
-/// Adds the index of the section that each relocation of the section with this index points into, by its offset plus `base`.
+/// Adds the index of the section to which each relocation of the section with this index refers, by its offset plus `base`.
 #[cfg(feature = "serde")]
 pub(super) fn targets_of(
     elf: &Elf<'_>,
@@ -301,7 +298,7 @@ pub(super) fn is_table(section: &RawSection) -> bool {
     )
 }
 
-/// At least as many relocations as the table can hold.
+/// Returns a lower bound for the number of relocations in the table.
 pub(super) fn count(table: &RawSection) -> u64 {
     let size = table.sh_size.get(LE);
     match table.sh_type.get(LE) {
@@ -318,7 +315,7 @@ fn for_each_entry(
 ) -> Result<()> {
     const TABLE: &str = "relocation section";
     let bytes = elf.stored(table)?.unwrap_or(&[]);
-    // The fields of `r_info` have an order of their own in little-endian files for MIPS.
+    // The fields of `r_info` have a different order in little-endian files for MIPS.
     let is_mips = elf.machine == Machine::MIPS;
     let kind = table.sh_type.get(LE);
     if kind == elf::SHT_REL {
@@ -364,7 +361,7 @@ struct SymbolValue {
     in_section: u64,
 }
 
-/// S, or why the symbol has none. Number 0 is the symbol that is always 0.
+/// Returns S, or the reason why the symbol has none. Number 0 is the symbol that is always 0.
 fn symbol_value(
     elf: &Elf<'_>,
     sections: &[Section<'_>],
@@ -462,7 +459,7 @@ fn apply_one(
     })
 }
 
-/// Returns true if the value fits, for the types whose formula has no mask. Those of other machines have none.
+/// Returns true if the value fits, for the types whose formula has no mask. Other machines have no such types.
 fn fits(kind: RelocationType, width: Width, formula: Formula, value: u64) -> bool {
     let signed = value.cast_signed();
     let is_other = matches!(kind, RelocationType::Unknown(_)) && width == Width::Word32;
@@ -477,7 +474,7 @@ fn fits(kind: RelocationType, width: Width, formula: Formula, value: u64) -> boo
     }
 }
 
-/// Returns how many bytes the LEB128 number has that the bytes start with; no number of 64 bits has more than ten.
+/// Returns the length in bytes of the LEB128 number at the start of the bytes. A number of 64 bits has at most ten.
 fn uleb_size(bytes: &[u8]) -> Option<usize> {
     let last = bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
     last.checked_add(1)
@@ -493,7 +490,7 @@ fn low_bits(value: u64) -> u8 {
     low & 0x7f
 }
 
-/// Writes a number with as many bytes as the field has.
+/// Writes a number with the same number of bytes as the field.
 fn write_uleb(field: &mut [u8], mut value: u64) {
     for byte in field {
         *byte = (*byte & 0x80) | low_bits(value);

@@ -1,8 +1,7 @@
-//! The sections of a code object, and the addresses of those of a relocatable one.
+//! Reads the sections of a code object, and assigns addresses to sections of a relocatable one.
 //!
-//! In a linked code object a section's address is the linker's. In a relocatable one every section
-//! header says 0, which would make several code sections one; so [`assign_addresses`] lays them out.
-//! Relocations and symbols use the result.
+//! In a linked code object the linker assigned a section's address. In a relocatable one every section header has 0, which would merge several code
+//! sections. [`assign_addresses`] therefore lays them out. Relocations and symbols use the result.
 //!
 //! Sources: ELF gABI "Sections"; USAGE "Sections".
 
@@ -20,18 +19,18 @@ use crate::error::{Error, Result};
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section<'data> {
-    /// The name as the file has it: `.zdebug_info` stays that.
+    /// The name in the file; `.zdebug_info` is not changed.
     pub name: Cow<'data, str>,
     /// The kind of contents.
     pub kind: SectionKind,
-    /// The address of the first byte, in bytes. Linked: the linker's, 0 if not allocated. Relocatable:
-    /// assigned, see [`CodeObject::is_relocatable`](super::CodeObject::is_relocatable).
+    /// The address of the first byte, in bytes. Linked: from the file, 0 if not allocated. Relocatable: assigned, see
+    /// [`CodeObject::is_relocatable`](super::CodeObject::is_relocatable).
     pub address: u64,
-    /// The size of the contents, in bytes, decompressed; as the headers claim, not checked.
+    /// The decompressed size of the contents, in bytes, according to the headers, unchecked.
     pub size: u64,
     /// The offset of the contents in the file, in bytes.
     pub offset: u64,
-    /// The bytes occupied in the file; less than `size` if compressed, 0 without contents.
+    /// The bytes occupied in the file: less than `size` if compressed, 0 without contents.
     pub stored_size: u64,
     /// The compression of the contents.
     pub compression: Option<Method>,
@@ -45,13 +44,12 @@ pub struct Section<'data> {
     pub writable: bool,
 }
 
-/// The addresses that loaded sections of an unlinked object get.
+/// The addresses assigned to loaded sections of an unlinked object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Addresses of their own, see [`CodeObject::is_relocatable`](super::CodeObject::is_relocatable).
+    /// Distinct addresses, see [`CodeObject::is_relocatable`](super::CodeObject::is_relocatable).
     Distinct,
-    /// Those of the file, where each section is at 0. An address does not tell then which section it is in; but other tools show
-    /// the same.
+    /// The addresses in the file, where each section is at 0. An address does not identify a section then, but other tools show the same address.
     AsInFile,
 }
 
@@ -63,7 +61,7 @@ pub enum SectionKind {
     Code,
     /// Data that can be written to.
     Data,
-    /// Data that cannot.
+    /// Read-only data.
     ReadOnlyData,
     /// Zeros that take no space in the file (`SHT_NOBITS`), or contents that were stripped.
     Zeros,
@@ -82,13 +80,13 @@ pub enum SectionKind {
 }
 
 impl Section<'_> {
-    /// Returns true if debugging information is inside.
+    /// Returns true if it has debugging information.
     #[must_use]
     pub fn is_debug(&self) -> bool {
         is_debug_name(&self.name)
     }
 
-    /// The name without the `z` of the old kind of compression.
+    /// Returns the name without the `z` of the old kind of compression.
     #[must_use]
     pub fn standard_name(&self) -> Cow<'_, str> {
         match self.name.strip_prefix(".zdebug_") {
@@ -97,7 +95,7 @@ impl Section<'_> {
         }
     }
 
-    /// Returns the first address after the section. `None` if that is beyond 2^64.
+    /// Returns the first address after the section, or `None` if that is beyond 2^64.
     #[must_use]
     pub fn end(&self) -> Option<u64> {
         self.address.checked_add(self.size)
@@ -108,10 +106,10 @@ fn is_debug_name(name: &str) -> bool {
     name.starts_with(".debug_") || name.starts_with(".zdebug_")
 }
 
-/// How many bytes are kept for each section: it, and the group that its contents belong to.
+/// The bytes charged for each section: the section itself, and the group of its contents.
 const PER_SECTION: u64 = 256;
 
-/// Reads all section headers, the first (null) one included so that indices are those of the file.
+/// Reads all section headers, including the first (null) one, so that indices equal those in the file.
 pub(super) fn read_all<'data>(elf: &Elf<'data>, layout: Layout) -> Result<Vec<Section<'data>>> {
     let meter = elf.held.meter();
     meter.work(elf.sections.len() as u64)?;
@@ -142,7 +140,7 @@ fn read<'data>(
         elf::SHT_NOBITS => 0,
         _ => raw.sh_size.get(LE),
     };
-    // A header that cannot be read is reported when the contents are asked for.
+    // An unreadable header is reported when the contents are requested.
     let compressed = compressed(elf, raw, &name).ok().flatten();
     Ok(Section {
         kind: kind(raw, &name),
@@ -159,7 +157,7 @@ fn read<'data>(
     })
 }
 
-/// Returns the compressed contents of a section. `None` if it is not compressed.
+/// Returns the compressed contents of a section, or `None` if it is not compressed.
 pub(super) fn compressed<'data>(
     elf: &Elf<'data>,
     raw: &RawSection,
@@ -193,8 +191,8 @@ fn kind(raw: &RawSection, name: &str) -> SectionKind {
     }
 }
 
-/// Returns true if the loaded sections have distinct addresses already: llvm-dwarfutil keeps the addresses of a file that it calls
-/// relocatable, and its debugging information refers to them.
+/// Returns true if the loaded sections have distinct addresses already: llvm-dwarfutil keeps the addresses in a relocatable file, and its debugging
+/// information refers to them.
 fn has_addresses(sections: &[Section<'_>]) -> bool {
     let loaded = sections.iter().filter(|s| s.allocated && s.size > 0);
     let mut ranges: Vec<_> = loaded
@@ -206,11 +204,10 @@ fn has_addresses(sections: &[Section<'_>]) -> bool {
         && neighbours.all(|((_, end), (start, _))| end <= start)
 }
 
-/// Gives the loaded sections of a relocatable code object addresses.
+/// Assigns addresses to the loaded sections of a relocatable code object.
 ///
-/// Code sections come first, from 0, then the other allocated ones; each group in the order of the
-/// file, each section aligned. So an object with one code section has it at 0, as every other reader
-/// has.
+/// Code sections come first, from 0, then the other allocated ones, each group in the order of the file, each section aligned. An object with one
+/// code section therefore has it at 0, as in other readers.
 fn assign_addresses(sections: &mut [Section<'_>]) -> Result<()> {
     let mut image = 0;
     for code in [true, false] {
@@ -224,8 +221,8 @@ fn assign_addresses(sections: &mut [Section<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Gives the debug sections of a relocatable code object offsets in what a linker would make of those of the same name (type units come
-/// in groups of sections): they follow each other from 0. Any other section that is not loaded is at 0.
+/// Assigns offsets to the debug sections of a relocatable code object. Sections of the same name (type units are in groups of sections) follow each
+/// other from 0, as a linker would join them. All other sections that are not loaded are at 0.
 fn join_debug_sections(sections: &mut [Section<'_>]) -> Result<()> {
     let mut ends = BTreeMap::new();
     for section in sections.iter_mut().filter(|s| !s.allocated) {
@@ -239,7 +236,7 @@ fn join_debug_sections(sections: &mut [Section<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Puts a section at the first aligned address from `start` on; the address after it.
+/// Places a section at the first aligned address from `start` on, and returns the address after it.
 fn place(section: &mut Section<'_>, start: u64) -> Result<u64> {
     let bad = |reason: &str| Error::malformed("section header", reason);
     if !section.alignment.is_power_of_two() {

@@ -1,4 +1,4 @@
-//! What there is to say of the shaders of a pipeline. Source: USAGE "AMDPAL Code Object Metadata".
+//! Describes the shaders of a pipeline. Source: USAGE "AMDPAL Code Object Metadata".
 
 use super::CodeObject;
 #[cfg(feature = "serde")]
@@ -8,14 +8,14 @@ use super::symbol::{Symbol, SymbolSection};
 use crate::error::Result;
 use crate::untrusted::Untrusted;
 
-/// A stage of a pipeline of `amdpal`, or a function of a shader. What the metadata do not say is absent.
+/// A stage of an `amdpal` pipeline, or a function of a shader. Values missing from the metadata are `None`.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ShaderInfo {
     /// The name of the pipeline.
     pub pipeline: Option<Untrusted<'static>>,
-    /// The stage, `cs` for example. `None` for a function.
+    /// The stage, such as `cs`, or `None` for a function.
     pub stage: Option<Untrusted<'static>>,
     /// The name of the entry point, or of the function.
     pub name: Option<Untrusted<'static>>,
@@ -24,17 +24,17 @@ pub struct ShaderInfo {
     /// The address of the first instruction.
     #[cfg_attr(feature = "serde", serde(serialize_with = "hexadecimal"))]
     pub entry: Option<u64>,
-    /// Lanes of a wavefront, if that is not the processor's default.
+    /// The number of lanes of a wavefront, if that is not the processor's default.
     pub wave_size: Option<u64>,
-    /// Scalar registers of a wavefront, used.
+    /// The scalar registers of a wavefront, used.
     pub sgprs_used: Option<u64>,
-    /// Vector registers of a lane, used.
+    /// The vector registers of a lane, used.
     pub vgprs_used: Option<u64>,
-    /// Accumulation registers of a lane, used.
+    /// The accumulation registers of a lane, used.
     pub agprs_used: Option<u64>,
-    /// Local memory, in bytes.
+    /// The local memory, in bytes.
     pub lds_size: Option<u64>,
-    /// Scratch, in bytes.
+    /// The scratch, in bytes.
     pub scratch_size: Option<u64>,
     /// The stack of a function, in bytes.
     pub stack_size: Option<u64>,

@@ -1,4 +1,4 @@
-//! Symbols of a code object.
+//! Reads the symbols of a code object.
 //!
 //! Source: ELF gABI "Symbol Table"; USAGE "Symbols".
 
@@ -18,18 +18,18 @@ const SHN_AMDGPU_LDS: u16 = 0xff00;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol<'data> {
-    /// The name, as the linker sees it (mangled).
+    /// The linkage name (mangled).
     pub name: Cow<'data, str>,
     /// The kind of the symbol.
     pub kind: SymbolKind,
     /// The section in which it is defined.
     pub section: SymbolSection,
-    /// The address in the code object, in bytes; for [`SymbolSection::Absolute`] the value, and for
-    /// [`SymbolSection::Lds`] and [`SymbolSection::Common`] the alignment.
+    /// The address in the code object, in bytes. For [`SymbolSection::Absolute`] it is the value, and for [`SymbolSection::Lds`] and
+    /// [`SymbolSection::Common`] the alignment.
     pub address: u64,
-    /// The size, in bytes; 0 if not known.
+    /// The size in bytes, or 0 if unknown.
     pub size: u64,
-    /// True if other objects see it (`STB_GLOBAL` or `STB_WEAK`).
+    /// True if it is visible to other objects (`STB_GLOBAL` or `STB_WEAK`).
     pub global: bool,
 }
 
@@ -37,7 +37,7 @@ pub struct Symbol<'data> {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolKind {
-    /// Not said (`STT_NOTYPE`).
+    /// Unspecified (`STT_NOTYPE`).
     None,
     /// A variable or a kernel descriptor (`STT_OBJECT`).
     Object,
@@ -55,21 +55,21 @@ pub enum SymbolKind {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolSection {
-    /// In another object.
+    /// Undefined: in another object.
     Undefined,
-    /// Nowhere: the symbol is a number.
+    /// None: the symbol is a number.
     Absolute,
-    /// In zeros that the linker makes (`SHN_COMMON`).
+    /// Zeros that the linker allocates (`SHN_COMMON`).
     Common,
-    /// In local memory (`SHN_AMDGPU_LDS`).
+    /// Local memory (`SHN_AMDGPU_LDS`).
     Lds,
-    /// In the section with this index.
+    /// The section with this index.
     Index(usize),
     /// A reserved index.
     Reserved(u16),
 }
 
-/// A symbol table as the file holds it.
+/// A symbol table in the file's encoding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawSymbols<'data> {
     symbols: &'data [Sym64<LE>],
@@ -174,7 +174,7 @@ pub(super) fn read_all<'data>(
     Ok(symbols)
 }
 
-/// Returns the address of a symbol with this value: in a relocatable object the value counts from the section.
+/// Returns the address of a symbol with this value. In a relocatable object the value is relative to the section.
 pub(super) fn address(
     value: u64,
     section: SymbolSection,

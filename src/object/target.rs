@@ -1,4 +1,4 @@
-//! Targets as code objects and bundles state them, by way of [`TargetId`].
+//! Reads the targets in code objects and bundles as [`TargetId`].
 //!
 //! Sources: USAGE "Header", "Target ID".
 
@@ -11,7 +11,7 @@ use crate::arch::{
 };
 use crate::error::{Error, ErrorKind, Result};
 
-/// Returns the target of a code object, by its header.
+/// Returns the target of a code object, from its header.
 pub(super) fn of_elf(elf: &Elf<'_>) -> Result<TargetId> {
     if !elf.machine.is_amdgpu() {
         return Ok(TargetId::of_machine(elf.machine));
@@ -34,7 +34,7 @@ pub(super) fn of_elf(elf: &Elf<'_>) -> Result<TargetId> {
     Ok(target)
 }
 
-/// Returns the target of what may be a code object, if its header can be read.
+/// Returns the target of a possible code object, if its header can be read.
 pub(super) fn of_header(data: &[u8]) -> Option<TargetId> {
     let header = Header::parse(data).ok()?;
     let machine = Machine(header.e_machine(LE).0);
@@ -46,8 +46,8 @@ pub(super) fn of_header(data: &[u8]) -> Option<TargetId> {
     TargetId::from_flags(version, header.e_flags(LE).0).ok()
 }
 
-/// The target ID at the end of a bundle entry ID: kind, triple of four parts (three in old ones), target
-/// ID, with dashes between. Where it is empty, the processor that the triple names.
+/// Returns the target ID at the end of a bundle entry ID: kind, triple of four parts (three in old ones), target ID, separated by dashes. If it is
+/// empty, it returns the processor in the triple.
 pub(super) fn at_end_of_id(id: &str) -> String {
     let parts = || id.splitn(6, '-');
     match parts().nth(5).or_else(|| parts().nth(4)).unwrap_or("") {
@@ -56,14 +56,14 @@ pub(super) fn at_end_of_id(id: &str) -> String {
     }
 }
 
-/// How closely a code object's target has to fit one that a person named.
+/// The required match between a code object's target and the requested one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
-    /// The same processor, and each feature named has that setting.
+    /// The same processor, and each requested feature has that setting.
     Named,
-    /// The same processor, and no feature named has the other setting.
+    /// The same processor, and no requested feature has the other setting.
     Compatible,
-    /// It runs there: also a generic processor that stands for the one named.
+    /// Code that runs there: also for a generic processor that includes the requested one.
     Generic,
 }
 

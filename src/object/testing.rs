@@ -1,4 +1,4 @@
-//! Small ELF files for tests, made by hand.
+//! Builds small ELF files for tests.
 
 /// One section of a file under construction.
 #[derive(Clone, Debug, Default)]
@@ -10,7 +10,7 @@ pub(crate) struct TestSection {
     pub(crate) info: u32,
     pub(crate) alignment: u64,
     pub(crate) contents: Vec<u8>,
-    /// What the header says instead of the true size.
+    /// The size in the header, in place of the true size.
     pub(crate) claimed_size: Option<u64>,
     pub(crate) address: u64,
 }
@@ -54,8 +54,7 @@ impl TestSection {
     }
 }
 
-/// Returns a relocatable code object for gfx90a of version 5 with these sections, from number 1; the last one,
-/// which is added, has their names.
+/// Returns a relocatable code object for gfx90a of version 5 with these sections, from number 1. A last section with their names is added.
 pub(crate) fn relocatable(sections: &[TestSection]) -> Vec<u8> {
     elf(1, sections)
 }
@@ -125,7 +124,7 @@ pub(crate) fn rela(offset: u64, kind: u32, symbol: u32, addend: i64) -> Vec<u8> 
     entry
 }
 
-/// Returns a relocation without one.
+/// Returns a relocation without an addend.
 pub(crate) fn rel(offset: u64, kind: u32, symbol: u32) -> Vec<u8> {
     let mut entry = offset.to_le_bytes().to_vec();
     entry.extend(kind.to_le_bytes());

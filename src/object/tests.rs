@@ -46,7 +46,7 @@ fn what_is_not_a_code_object_is_named() {
     ];
     for (data, what) in cases {
         let error = CodeObject::parse(data).unwrap_err();
-        // A core file of this machine is one that should be an object.
+        // A core file of this machine is not an object.
         let is_named = matches!(
             error.kind(),
             ErrorKind::NoCodeObject { .. } | ErrorKind::Malformed { .. }
@@ -239,7 +239,7 @@ fn relocations_that_make_no_sense_are_errors() {
         let data = with_relocations(table, &contents);
         let object = CodeObject::parse(&data).unwrap();
         malformed(&object.section(".debug_x").unwrap_err());
-        // The same again, and the rest is still there.
+        // Repeated, and the rest still works.
         malformed(&object.section(".debug_x").unwrap_err());
         assert_eq!(object.section(".text.a").unwrap(), Some(&[0x11; 0x40][..]));
     }
@@ -403,23 +403,23 @@ fn a_bomb_is_refused_before_it_goes_off() {
     };
     let bomb = zlib(&vec![0; 20 << 20]);
     assert!(bomb.len() < 64 << 10);
-    // Claims what no stream of this size can hold.
+    // Claims more than a stream of this size can hold.
     assert!(is_limit(&compressed(1, 1 << 40, &bomb), &Limits::default()));
     assert!(is_limit(&compressed(2, 1 << 40, &bomb), &Limits::default()));
     assert!(is_limit(&compressed(1, u64::MAX, &[]), &Limits::default()));
-    // Claims more than a file of its size may have.
+    // Claims more than the limit for a file of its size.
     assert!(is_limit(
         &compressed(2, 400 << 20, &bomb),
         &Limits::default()
     ));
-    // Claims the truth, more than the limit.
+    // Claims the true size, which exceeds the limit.
     let limits = Limits {
         memory: 1 << 20,
         memory_per_byte: 0,
         ..Limits::default()
     };
     assert!(is_limit(&compressed(1, 20 << 20, &bomb), &limits));
-    // Claims little and holds much: only one byte too many is made.
+    // Claims little and holds much: the output exceeds the claim by one byte only.
     let data = compressed(1, 10, &bomb);
     let object = CodeObject::parse(&data).unwrap();
     assert!(malformed(&object.section(".debug_info").unwrap_err()).contains("gave more"));
@@ -442,7 +442,7 @@ fn the_limit_is_for_all_sections_together() {
     };
     let object = CodeObject::parse_with(&data, &limits).unwrap();
     assert_eq!(object.section(".debug_a").unwrap(), Some(&[0; 600][..]));
-    // Asking again costs nothing.
+    // Repeating the query costs nothing.
     assert!(object.section(".zdebug_a").is_ok());
     assert!(object.section(".debug_b").is_err());
 }
@@ -606,7 +606,7 @@ fn metadata_of_version_2_are_read() {
     let data = with(b"---\nVersion: [ 1, 0 ]\n...\n\0");
     let object = CodeObject::parse(&data).unwrap();
     assert_eq!(object.metadata().unwrap().unwrap().version, Some([1, 0]));
-    // Where there is more than compilers write, the rest of the information is there.
+    // If the YAML has syntax that compilers do not write, the rest of the information is available.
     let data = with(b"---\nVersion: &anchor\n...\n\0");
     let info = ObjectInfo::of(&CodeObject::parse(&data).unwrap()).unwrap();
     assert!(info.metadata_error.unwrap().contains("line 2 of its YAML"));
@@ -622,7 +622,7 @@ fn a_note_that_runs_out_is_an_error() {
     }
 }
 
-/// A kernel whose code is in another section: the relocation of the descriptor says where.
+/// A kernel whose code is in another section: the descriptor's relocation refers to it.
 #[test]
 fn the_descriptor_of_a_relocatable_object_points_to_its_code() {
     let mut rodata = section(".rodata", PROGBITS, &[0; 64]).flags(ALLOC);

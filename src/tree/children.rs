@@ -1,4 +1,4 @@
-//! The parts of a value, one after the other: members, elements, what a variant holds, and what a pointer points to.
+//! Enumerates the parts of a value: members, elements, the contents of a variant, and the target of a pointer.
 
 use core::ops::Range;
 
@@ -11,25 +11,25 @@ use crate::location::Bits;
 /// A part of a value.
 #[derive(Debug)]
 pub(crate) struct Child<'p> {
-    /// What follows the parent's name in an expression of C, without the dot of a member: `x`, `[3]`, `*`. Empty for an anonymous
-    /// structure or union; `<Base>` for a base class.
+    /// The text after the parent's name in a C expression, without the dot of a member: `x`, `[3]`, `*`. It is empty for an anonymous structure or
+    /// union, and `<Base>` for a base class.
     pub(crate) name: String,
-    /// Its type, also if it cannot be read.
+    /// Its type, even if it cannot be read.
     pub(crate) ty: TypeId,
     pub(crate) node: Result<Node<'p>, NoValue>,
 }
 
-/// Takes a part of a value.
+/// Receives a part of a value.
 type Visit<'v, 'p> = &'v mut dyn FnMut(Child<'p>, &mut TypeTable) -> Result<()>;
 
 impl<'p> Tree<'_, 'p, '_> {
-    /// Visits the parts of a value, those that are asked for of an array; and returns how many there are after them.
+    /// Visits the parts of a value, for an array only the requested ones. Returns the number of parts after them.
     ///
-    /// * `bits`: those of the value.
-    /// * `wanted`: which elements, by their numbers in memory.
+    /// * `bits`: the bits of the value.
+    /// * `wanted`: the requested elements, by their position in memory.
     ///
     /// # Errors
-    /// Those of `visit`, and if the parts are more than can be paid for.
+    /// If `visit` fails, or the cost of the parts exceeds the limit.
     pub(crate) fn children(
         &self,
         node: &Node<'p>,
@@ -80,7 +80,7 @@ impl<'p> Tree<'_, 'p, '_> {
         }
     }
 
-    /// Returns a part of a record that is present.
+    /// Visits a present part of a record.
     fn present(&self, node: &Node<'p>, part: Present, types: &mut TypeTable) -> Child<'p> {
         let (name, member) = match part {
             Present::Member(member) => (name_of(&member, types), member),
@@ -114,7 +114,7 @@ impl<'p> Tree<'_, 'p, '_> {
         let (Some(size), Some(count)) = (size, shape::elements(dimensions)) else {
             return Ok(0);
         };
-        // Elements without bytes say nothing, and there can be any number of them.
+        // Elements without bytes carry no information, and there can be any number of them.
         if size == 0 {
             return Ok(count);
         }
@@ -133,10 +133,10 @@ impl<'p> Tree<'_, 'p, '_> {
         Ok(count.saturating_sub(end))
     }
 
-    /// Returns what a pointer points to, and its type; None if it is null, or what it points to has no size.
+    /// Returns the target of a pointer, and its type, or `None` if the pointer is null, or the target has no size.
     ///
     /// # Errors
-    /// With the type of the target: if the pointer cannot be followed.
+    /// If the pointer cannot be followed. The type of the target is returned beside the error.
     pub(crate) fn target(
         &self,
         node: &Node<'p>,
@@ -168,7 +168,7 @@ impl<'p> Tree<'_, 'p, '_> {
     }
 }
 
-/// What follows the parent's name in an expression: a member's name, in angle brackets that of a base class.
+/// Returns the text after the parent's name in an expression: a member's name, or a base class in angle brackets.
 fn name_of(member: &Member, types: &TypeTable) -> String {
     let own = member.name.as_deref();
     if !member.is_base {
@@ -178,7 +178,7 @@ fn name_of(member: &Member, types: &TypeTable) -> String {
     format!("<{}>", own.or_else(base).unwrap_or_default())
 }
 
-/// Returns the indices of an element by its number in memory: the last dimension is the fastest.
+/// Returns the indices of an element by its position in memory. The last dimension varies fastest.
 fn index(number: u64, dimensions: &[Dimension]) -> String {
     let mut rest = number;
     let mut indices = Vec::new();

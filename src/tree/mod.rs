@@ -1,9 +1,8 @@
-//! Values as trees: a value of a lane, its members and elements, and what its pointers point to.
+//! Represents values as trees: a value in a lane, its members and elements, and the targets of its pointers.
 //!
-//! A node is a typed value in one lane: a variable, a part of one, or an object that a pointer points to. Its parts are made when they
-//! are asked for, by the type that the object has in the lane: members that are where an expression says, arrays that are as long as a
-//! variable says, the variant that is present. Expressions of C and the parts in the documents are read here, so that they say the same.
-//! How a value looks as text is left to `display`. Sources: DWARF 5 §2.6.1.1.4, §5.5, §5.7; HET A.2.5.1.
+//! A node is a typed value in one lane: a variable, a part of one, or the target of a pointer. Its parts are created on demand, by the type of the
+//! object in the lane, with computed member offsets and array bounds, and the variant that is present. C expressions and the parts in documents both
+//! use this module, so that they agree. Formatting is left to `display`. Sources: DWARF 5 §2.6.1.1.4, §5.5, §5.7; HET A.2.5.1.
 //!
 //! ```
 //! # #[cfg(feature = "serde")]
@@ -58,17 +57,17 @@ use crate::debug_info::{Function, UnitId};
 use crate::error::{Error, Result};
 use crate::inspect::{FrameContext, StopFrame};
 
-/// The context in which the values of a frame are read.
+/// The context for reading values of a frame.
 #[derive(Debug)]
 pub struct Tree<'s, 'p, 'a> {
     pub(crate) frame: StopFrame<'s, 'p, 'a>,
     pub(crate) function: Option<Arc<Function<'a>>>,
-    /// What the expressions of each unit are evaluated in, once they were asked for.
+    /// The contexts for the expressions of each unit, created on demand.
     contexts: RefCell<BTreeMap<UnitId, Result<Rc<FrameContext<'s, 'p, 'a>>>>>,
 }
 
 impl<'s, 'p, 'a> Tree<'s, 'p, 'a> {
-    /// Prepares to read the parts of a frame's values.
+    /// Prepares for reading the parts of a frame's values.
     ///
     /// # Errors
     /// If the debugging information of the frame's function is malformed.
@@ -76,9 +75,9 @@ impl<'s, 'p, 'a> Tree<'s, 'p, 'a> {
         Ok(Tree::new(frame, frame.function()?.map(Arc::new)))
     }
 
-    /// Reads nothing yet.
+    /// Creates a tree without reading anything.
     ///
-    /// * `function`: the frame's, if it has one.
+    /// * `function`: the frame's function, if it has one.
     pub(crate) fn new(
         frame: StopFrame<'s, 'p, 'a>,
         function: Option<Arc<Function<'a>>>,
@@ -90,7 +89,7 @@ impl<'s, 'p, 'a> Tree<'s, 'p, 'a> {
         }
     }
 
-    /// Returns what the expressions of a unit are evaluated in.
+    /// Returns the context for the expressions of a unit.
     fn context(&self, unit: UnitId) -> Result<Rc<FrameContext<'s, 'p, 'a>>> {
         let function = self.function.as_ref();
         let function = function.ok_or_else(|| Error::malformed("frame", "it has no function"))?;
@@ -101,14 +100,14 @@ impl<'s, 'p, 'a> Tree<'s, 'p, 'a> {
         context.clone()
     }
 
-    /// Returns the type that an object of `ty` has where it is: with the bounds of arrays and the places of members that are computed.
+    /// Returns the type of an object of type `ty` at its location, with computed array bounds and member offsets.
     fn laid_out(
         &self,
         ty: TypeId,
         node: &Node<'p>,
         types: &mut TypeTable,
     ) -> Result<TypeId, NoValue> {
-        // Hardly any type is.
+        // Hardly any type needs this.
         let Some(unit) = types.unit_of_computed(ty) else {
             return Ok(ty);
         };

@@ -1,4 +1,4 @@
-//! Why there is no value in a lane. It costs the other lanes nothing.
+//! Lists the reasons for a missing value in a lane, which does not affect the other lanes.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::inspect::{ValueState, ValueStateKind};
 use crate::limits::Limit;
 
-/// Why an expression, or a part of a value, has no value in a lane.
+/// The reason why an expression, or a part of a value, has no value in a lane.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoValue {
@@ -15,33 +15,33 @@ pub enum NoValue {
     Inactive,
     /// The lane did not enter the function of the frame.
     NotInFrame,
-    /// A variable has none.
+    /// A variable has no value.
     Variable {
         /// Its name.
         name: String,
-        /// What is known of it.
+        /// The known state of its value.
         state: ValueState,
     },
-    /// Bits that it needs were optimised away.
+    /// Required bits were optimized away.
     OptimizedOut,
-    /// The wave does not say what bits are that it needs.
+    /// Required bits are not available from the wave.
     Unavailable,
     /// Division or remainder by zero.
     DivisionByZero,
     /// The target of a null pointer.
     NullPointer(AddressSpace),
-    /// A shift by a negative number of bits, or by as many as there are or more.
+    /// A shift by a negative number of bits, or by at least as many as there are.
     ShiftCount {
-        /// By how many bits.
+        /// The shift count.
         count: i128,
-        /// How many bits what is shifted has.
+        /// The number of bits in the shifted operand.
         bits: u32,
     },
-    /// Something has no address: it is in a register, a constant, or in several places.
+    /// An operand has no address: it is in a register, a constant, or in several places.
     NoAddress(String),
-    /// An element outside of an array that is not in memory.
+    /// An element outside an array that is not in memory.
     OutsideOfObject,
-    /// A pointer that has no equal in another address space.
+    /// A pointer without an equivalent in another address space.
     NotInSpace {
         /// The pointer's space.
         from: AddressSpace,
@@ -50,16 +50,16 @@ pub enum NoValue {
         /// The other space.
         to: AddressSpace,
     },
-    /// An array of no or a negative number of elements (`x@0`).
+    /// An array of zero or a negative number of elements (`x@0`).
     ElementCount(i128),
-    /// More bytes than are read of one object.
+    /// An object that exceeds the maximum size for reading.
     TooLarge {
         /// The size, in bytes.
         bytes: u128,
-        /// The most that is read, in bytes.
+        /// The maximum size, in bytes.
         most: u64,
     },
-    /// The place of a member, or the distance of elements, is not known.
+    /// The offset of a member, or the distance of elements, is unknown.
     UnknownLayout,
     /// An element outside of the bounds of its array.
     OutOfBounds {
@@ -67,17 +67,17 @@ pub enum NoValue {
         index: i128,
         /// The index of the first element.
         first: i128,
-        /// How many elements there are.
+        /// The number of elements.
         count: u64,
     },
     /// A member of a variant that is not present.
     OtherVariant {
-        /// Which one is, if it has a name.
+        /// The name of the present variant, if it has one.
         present: Option<String>,
     },
-    /// The present variant is unknown; the reason, in words.
+    /// The present variant is unknown. The field is the reason, as text.
     NoVariant(String),
-    /// It could not be read.
+    /// Reading failed.
     Error(Error),
 }
 

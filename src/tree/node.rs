@@ -1,4 +1,4 @@
-//! A typed value of one lane, and what it is a part of.
+//! Represents a typed value in one lane, and the object that contains it.
 
 use std::rc::Rc;
 
@@ -16,16 +16,16 @@ pub(crate) struct Node<'p> {
     /// The size of a bit-field, in bits.
     pub(crate) field: Option<u64>,
     pub(super) root: Root<'p>,
-    /// How many bits after the start of the root it starts.
+    /// Its start, in bits from the start of the root.
     pub(super) bit_offset: i128,
-    /// Set if it was found by a value that the debugging information does not give.
+    /// The origin, if it was found through a value that the debugging information does not give.
     pub(super) recovered: Option<ValueStateKind>,
 }
 
-/// What a value is a part of.
+/// The object that contains a value.
 #[derive(Clone, Debug)]
 pub(super) enum Root<'p> {
-    /// Bits that were read, and where they are, if they are anywhere.
+    /// Bits that were read, and their location, if they have one.
     Bits {
         bits: Rc<Bits>,
         location: Option<Location<'p>>,
@@ -41,7 +41,7 @@ pub(super) enum Root<'p> {
 }
 
 impl<'p> Node<'p> {
-    /// Returns a value that was read.
+    /// Returns a node for a value that was read.
     pub(crate) fn of_bits(
         lane: Lane,
         ty: TypeId,
@@ -51,7 +51,7 @@ impl<'p> Node<'p> {
         Node::of_root(lane, ty, Root::Bits { bits, location })
     }
 
-    /// Returns an object in memory.
+    /// Returns a node for an object in memory.
     pub(crate) fn of_memory(
         lane: Lane,
         ty: TypeId,
@@ -78,7 +78,7 @@ impl<'p> Node<'p> {
         }
     }
 
-    /// Returns the part that starts so many bits further on.
+    /// Returns the part that starts this many bits further on.
     pub(crate) fn part(&self, ty: TypeId, bits: i128) -> Node<'p> {
         Node {
             ty,

@@ -1,7 +1,6 @@
-//! The parts of a value with what is known of each: name, type, state, bits and text.
+//! Reads the parts of a value: name, type, state, bits and text of each.
 //!
-//! Which parts there are is in [`children`](super::children). How many levels of them are read is left to the caller: types of a damaged
-//! file may contain themselves.
+//! [`children`](super::children) enumerates the parts. The number of levels to read is left to the caller: types of a damaged file may be recursive.
 
 use core::ops::Range;
 use std::rc::Rc;
@@ -15,29 +14,29 @@ use crate::error::Result;
 use crate::inspect::{NOT_SAID, Recovered, ValueStateKind, VariableValue, bits_within, cut_text};
 use crate::location::{Bits, Location};
 
-/// As how many bytes of output a part counts, besides its text: about what it takes in memory.
+/// The output bytes charged for a part in addition to its text, about the memory that it takes.
 const PER_PART: u64 = 512;
 
-/// A member or an element of a value in a lane, or what it points to.
+/// A member or an element of a value in a lane, or its target.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Part<'p> {
-    /// What follows the parent's name in an expression of C, without the dot of a member: `x`, `[3]`, `[1][2]`; `*` for
-    /// what a pointer points to. Empty for an anonymous structure or union; `<Base>` for a base class.
+    /// The text after the parent's name in a C expression, without the dot of a member: `x`, `[3]`, `[1][2]`, or `*` for the target of a pointer. It
+    /// is empty for an anonymous structure or union, and `<Base>` for a base class.
     pub name: String,
     /// Its type in the lane.
     pub ty: TypeId,
     /// Its type's name.
     pub type_name: String,
-    /// As that of a variable in a lane.
+    /// Its state, as for a variable in a lane.
     pub state: ValueStateKind,
-    /// Its bits, if it has a value or some of it. Those that are missing are in the masks.
+    /// Its bits, if it has at least a part of a value. Missing bits are in the masks.
     pub bits: Option<Bits>,
     /// The size of a bit-field, in bits.
     pub bit_field: Option<u64>,
-    /// The value as a debugger of C prints it, if there is one.
+    /// The value in C debugger syntax, if there is one.
     pub text: Option<String>,
-    /// Why there is no value, or not all of it.
+    /// The reason why the value, or a part of it, is missing.
     pub message: Option<String>,
     node: Option<Node<'p>>,
 }
@@ -46,17 +45,17 @@ pub struct Part<'p> {
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Parts<'p> {
-    /// Those that were read, in the order of the members or elements.
+    /// The parts that were read, in the order of the members or elements.
     pub parts: Vec<Part<'p>>,
-    /// The number of elements that are not listed.
+    /// The number of elements not listed.
     pub more: u64,
 }
 
-/// What was read of a part.
+/// A part that was read.
 type ReadPart<'p> = (Node<'p>, Bits, Vec<Pointee>);
 
 impl<'p> Part<'p> {
-    /// Says that it was found by a value that the debugging information does not give.
+    /// Records that it was found through a value that the debugging information does not give.
     fn weaken(&mut self, recovered: Option<ValueStateKind>) {
         if let (ValueStateKind::Ok, Some(state)) = (self.state, recovered) {
             self.state = state;
@@ -66,21 +65,21 @@ impl<'p> Part<'p> {
         }
     }
 
-    /// What its own parts are read of, if it has a value or some of it.
+    /// Returns the node and bits for reading its own parts, if it has at least a part of a value.
     pub(crate) fn value(&self) -> Option<(&Node<'p>, &Bits)> {
         self.node.as_ref().zip(self.bits.as_ref())
     }
 }
 
 impl<'p> Tree<'_, 'p, '_> {
-    /// Returns the parts that a variable has in a lane; none if it has no value there, or its value is a number.
+    /// Returns the parts of a variable in a lane, or none if it has no value there, or its value is a number.
     ///
-    /// * `types`: those of the frame's variables. Types that are laid out at run time are added.
-    /// * `elements`: which elements of an array are read, by their numbers in memory from 0; `0..u64::MAX` for all.
-    /// * `options`: how texts look.
+    /// * `types`: the types of the frame's variables. Types that are laid out at run time are added.
+    /// * `elements`: the array elements to read, by their position in memory from 0, or `0..u64::MAX` for all.
+    /// * `options`: the format of texts.
     ///
     /// # Errors
-    /// If the parts are more than can be paid for. A part that cannot be read says so itself.
+    /// If the cost of the parts exceeds the limit. An unreadable part has the error in its value.
     pub fn of_variable(
         &self,
         value: &VariableValue<'p>,
@@ -101,7 +100,7 @@ impl<'p> Tree<'_, 'p, '_> {
     /// Returns the parts of a part. See [`of_variable`](Tree::of_variable).
     ///
     /// # Errors
-    /// If the parts are more than can be paid for.
+    /// If the cost of the parts exceeds the limit.
     pub fn of_part(
         &self,
         part: &Part<'p>,
@@ -115,10 +114,10 @@ impl<'p> Tree<'_, 'p, '_> {
         }
     }
 
-    /// Returns the parts of a value that is in no place, that of an expression for example. See [`of_variable`](Tree::of_variable).
+    /// Returns the parts of a value without a location, such as an expression's result. See [`of_variable`](Tree::of_variable).
     ///
     /// # Errors
-    /// If the parts are more than can be paid for.
+    /// If the cost of the parts exceeds the limit.
     pub fn of_bits(
         &self,
         bits: &Bits,
@@ -133,13 +132,13 @@ impl<'p> Tree<'_, 'p, '_> {
         self.collect((&node, &bits), types, &elements, options)
     }
 
-    /// Returns where a part is, if it is anywhere.
+    /// Returns the location of a part, if it has one.
     #[must_use]
     pub fn place(&self, part: &Part<'p>) -> Option<Location<'p>> {
         self.location(part.node.as_ref()?)
     }
 
-    /// Returns what a variable holds in a lane; None if nothing is known of it, or what is known is not understood.
+    /// Returns the contents of a variable in a lane, or `None` if it is unknown or unsupported.
     pub(crate) fn root(
         &self,
         value: &VariableValue<'p>,
@@ -178,10 +177,10 @@ impl<'p> Tree<'_, 'p, '_> {
         Ok(Parts { parts, more })
     }
 
-    /// Visits the parts of a value, and returns how many more elements there are.
+    /// Visits the parts of a value, and returns the number of further elements.
     ///
     /// # Errors
-    /// Those of `visit`, and if the parts are more than can be paid for.
+    /// If `visit` fails, or the cost of the parts exceeds the limit.
     pub(crate) fn each_part(
         &self,
         (node, bits): (&Node<'p>, &Bits),
@@ -245,7 +244,7 @@ impl<'p> Tree<'_, 'p, '_> {
         Ok(part)
     }
 
-    /// Reads a part, as much of it as is shown.
+    /// Reads a part, within the size that is shown.
     fn read_part(
         &self,
         node: Result<Node<'p>, NoValue>,

@@ -1,18 +1,18 @@
-//! Members and elements, each by itself.
+//! Finds single members and elements.
 
 use super::{NoValue, Node, Tree};
 use crate::debug_info::types::{Member, TypeId, TypeTable};
 use crate::display::shape;
 
-/// How the elements of an array lie.
+/// The layout of an array's elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Elements {
     pub(crate) ty: TypeId,
-    /// The distance of one from the next, in bits, if it is known.
+    /// The distance between elements in bits, if known.
     pub(crate) stride: Option<u64>,
-    /// The index of the first.
+    /// The index of the first element.
     pub(crate) lower_bound: i64,
-    /// How many there are, if it is known.
+    /// The number of elements, if known.
     pub(crate) count: Option<u64>,
 }
 
@@ -37,7 +37,7 @@ impl Elements {
         Ok(self.distance(index, stride))
     }
 
-    /// Returns the same for any index: as far as there were an element.
+    /// Returns the distance for any index, even if there is no such element.
     pub(crate) fn distance(&self, index: i128, stride: u64) -> i128 {
         let after = index.saturating_sub(self.lower_bound.into());
         after.saturating_mul(stride.into())
@@ -48,7 +48,7 @@ impl<'p> Tree<'_, 'p, '_> {
     /// Returns a member of a record.
     ///
     /// # Errors
-    /// If it is not known where it is.
+    /// If its offset is unknown.
     pub(crate) fn member(
         &self,
         node: &Node<'p>,
@@ -65,12 +65,12 @@ impl<'p> Tree<'_, 'p, '_> {
         })
     }
 
-    /// Returns an element that is so many bits after the first.
+    /// Returns the element at this distance in bits from the first.
     ///
-    /// * `place`: its type, and the distance of one from the next, in bits. An element that is larger than that is cut to it.
+    /// * `place`: its type, and the distance between elements, in bits. A larger element is truncated to this.
     ///
     /// # Errors
-    /// If its layout cannot be found out.
+    /// If its layout cannot be determined.
     pub(crate) fn element(
         &self,
         node: &Node<'p>,

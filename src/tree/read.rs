@@ -1,4 +1,4 @@
-//! Reading values: the bits of a node, what is known of them, and where they are.
+//! Reads values: the bits of a node, their state, and their location.
 
 use super::node::Root;
 use super::{NoValue, Node, Tree};
@@ -31,7 +31,7 @@ impl<'p> Node<'p> {
     }
 }
 
-/// Returns an address, as far as pointers of a space hold it.
+/// Truncates an address to the size of pointers in a space.
 pub(crate) fn cut(address: i128, space: AddressSpace) -> u64 {
     let [low, _] = halves(address);
     let bits = space.address_size_in_bits(8);
@@ -53,7 +53,7 @@ fn halves(number: i128) -> [u64; 2] {
     [half(0), half(8)]
 }
 
-/// Where a location starts in memory for a lane, in bits.
+/// Returns the start of a location in memory for a lane, in bits.
 fn start_in_memory(
     location: Option<&Location<'_>>,
     lane: Lane,
@@ -67,7 +67,7 @@ fn start_in_memory(
     };
     match place.storage {
         Storage::Memory { space, lane: owner } => {
-            // A generic address of another lane may be one of global memory, which is the same in all lanes.
+            // A generic address of another lane may refer to global memory, which all lanes share.
             if let LaneSelect::One(owner) = owner
                 && space == AddressSpace::PrivateLane
                 && owner != lane
@@ -96,7 +96,7 @@ impl<'p> Tree<'_, 'p, '_> {
     /// Reads bits of a value from its start on.
     ///
     /// # Errors
-    /// If it is not where its bits could be read. Bits that are missing are in the masks.
+    /// If its location is not readable. Missing bits are in the masks.
     pub(crate) fn read(&self, node: &Node<'p>, bit_size: u64) -> Result<Bits, NoValue> {
         self.check_size(bit_size.div_ceil(8).into())?;
         let start_from = |start: i128| start.saturating_add(node.bit_offset);
@@ -137,7 +137,7 @@ impl<'p> Tree<'_, 'p, '_> {
         }
     }
 
-    /// Checks that a value of so many bytes may be read.
+    /// Checks that a value of this many bytes may be read.
     pub(crate) fn check_size(&self, bytes: u128) -> Result<(), NoValue> {
         let most = self.frame.stop().limits().value;
         if bytes > most.into() {
@@ -146,7 +146,7 @@ impl<'p> Tree<'_, 'p, '_> {
         Ok(())
     }
 
-    /// Returns where a value starts, if it is anywhere.
+    /// Returns the location at which a value starts, if it has one.
     pub(super) fn location(&self, node: &Node<'p>) -> Option<Location<'p>> {
         let location = match &node.root {
             Root::Memory { is_null: true, .. } => return None,
@@ -174,9 +174,9 @@ impl<'p> Tree<'_, 'p, '_> {
         Ok(read(location, bit_size, &stop.access(Some(lane)))?)
     }
 
-    /// Returns what pointers without bits stand for in a value.
+    /// Returns the targets of pointers without bits in a value.
     pub(crate) fn pointees(&self, node: &Node<'p>, types: &TypeTable) -> Vec<Pointee> {
-        // Only variables and what such pointers point to can have any.
+        // Only variables and targets of such pointers can have any.
         if matches!(node.root, Root::Memory { .. }) {
             return Vec::new();
         }
@@ -190,8 +190,8 @@ impl<'p> Tree<'_, 'p, '_> {
         }
     }
 
-    /// Returns the space that an address is looked up in. Compilers leave the space of generic pointers out; no global
-    /// memory lies in the apertures, so that what does is meant to be in what they show.
+    /// Returns the space for looking up an address. Compilers omit the space of generic pointers. No global memory is inside the apertures, so an
+    /// address inside belongs to the memory behind the aperture.
     fn seen_as(&self, space: AddressSpace) -> AddressSpace {
         let is_tolerant = self.frame.stop().options().reading == Reading::Tolerant;
         if space == AddressSpace::None && is_tolerant {
@@ -201,7 +201,7 @@ impl<'p> Tree<'_, 'p, '_> {
         }
     }
 
-    /// Returns a pointer of one space as one of another.
+    /// Converts a pointer from one space to another.
     pub(crate) fn convert(
         &self,
         address: u64,
@@ -229,7 +229,7 @@ impl<'p> Tree<'_, 'p, '_> {
     }
 }
 
-/// Returns a pointer by way of the generic address space.
+/// Converts a pointer through the generic address space.
 fn between(
     apertures: Apertures,
     from: AddressSpace,
@@ -240,9 +240,9 @@ fn between(
     apertures.pointer_from_generic(to, generic)
 }
 
-/// Returns the location of what is at an address, in bits, for a lane.
+/// Returns the location at an address, in bits, for a lane.
 fn in_memory<'p>(space: AddressSpace, start: i128, lane: Lane) -> Location<'p> {
-    // Addresses wrap, as pointers do; what is within a byte stays.
+    // Addresses wrap, like pointers. The bit offset within a byte stays.
     let address = cut(start.div_euclid(8), space);
     let within = u128::try_from(start.rem_euclid(8)).unwrap_or(0);
     let is_of_lane = matches!(space, AddressSpace::PrivateLane | AddressSpace::Generic);
@@ -255,16 +255,16 @@ fn in_memory<'p>(space: AddressSpace, start: i128, lane: Lane) -> Location<'p> {
     Location::One(Place::new(Storage::Memory { space, lane }, bit_offset))
 }
 
-/// What is known of a value that was read.
+/// The state of a value that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) state: ValueStateKind,
-    /// What the state does not say.
+    /// Additional text for the state.
     pub(crate) message: Option<String>,
 }
 
 impl Known {
-    /// Returns the known bits of a type, in which implicit pointers have targets.
+    /// Returns the state of bits of a type. `pointees` are the targets of implicit pointers in them.
     pub(crate) fn of(
         bits: &Bits,
         pointees: &[Pointee],

@@ -1,4 +1,4 @@
-//! What pointers point to: objects in memory, and those of pointers that were optimised away (`DW_OP_implicit_pointer`).
+//! Follows pointers: to objects in memory, and through pointers that were optimized away (`DW_OP_implicit_pointer`).
 //!
 //! Sources: DWARF 5 §2.6.1.1.4; HET A.2.5.4.4.5.
 
@@ -14,7 +14,7 @@ impl<'p> Tree<'_, 'p, '_> {
     /// Returns the object at an address.
     ///
     /// # Errors
-    /// If its layout cannot be found out.
+    /// If its layout cannot be determined.
     pub(crate) fn pointee(
         &self,
         lane: Lane,
@@ -32,7 +32,7 @@ impl<'p> Tree<'_, 'p, '_> {
         Ok(Node { ty, ..node })
     }
 
-    /// Returns what a pointer points to that has no bits; None if it has some, or is nowhere.
+    /// Returns the target of a pointer without bits, or `None` if it has some, or no location.
     pub(crate) fn implicit_target(
         &self,
         node: &Node<'p>,

@@ -1,12 +1,12 @@
-//! The place of a wave in its dispatch, and the work-items that its lanes are.
+//! Locates a wave in its dispatch, and maps its lanes to work-items.
 
 use crate::arch::{Lane, WaveSize};
 
-/// The dispatch that a wave belongs to, and its place in it.
+/// The dispatch of a wave, and the wave's place in it.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dispatch {
-    /// The wave's work-group, counted in work-groups: x, y and z.
+    /// The position of the wave's work-group, counted in work-groups: x, y and z.
     pub workgroup_id: [u32; 3],
     /// The size of a work-group, in work-items.
     pub workgroup_size: [u32; 3],
@@ -19,12 +19,12 @@ pub struct Dispatch {
 }
 
 impl Dispatch {
-    /// The work-item that a lane is, by its place in the grid: x, y and z. Nothing if there is none: the last wave of
-    /// a work-group need not be full.
+    /// Returns the work-item of a lane, by its position in the grid: x, y and z. Returns `None` if it has none, since the last wave of a work-group
+    /// need not be full.
     ///
-    /// A work-group is cut into waves in the order of its flat identifiers: work-item (x, y, z) of a group of
-    /// `sx`×`sy`×`sz` has x + `sx`·(y + `sy`·z), and lane n of wave w has `wave_size`·w + n. A group at the end of the
-    /// grid is only as large as what is left of it, and its flat identifiers are those of the smaller size.
+    /// A work-group is divided into waves in the order of flat identifiers. In a group of `sx`×`sy`×`sz`, work-item (x, y, z) has x + `sx`·(y +
+    /// `sy`·z), and lane n of wave w has `wave_size`·w + n. A group at the end of the grid has only the remaining size, which also determines its
+    /// flat identifiers.
     ///
     /// Source: `spec-notes/snapshot.md`, "Work-items".
     #[must_use]
@@ -50,10 +50,10 @@ impl Dispatch {
         (rest == 0).then_some(place)
     }
 
-    /// Returns the lanes of the wave that have a work-item, a bit each: all but those of the last wave of a
-    /// work-group whose size is no multiple of the wave's, as at the edges of a grid.
+    /// Returns the mask of lanes of the wave that have a work-item. Some lack one in the last wave of a work-group whose size is no multiple of the
+    /// wave's, as at the edges of a grid.
     ///
-    /// Nothing if the work-group is outside of the grid, or has no such wave.
+    /// Returns `None` if the work-group is outside of the grid, or has no such wave.
     #[must_use]
     pub fn lanes(&self, wave_size: WaveSize) -> Option<u64> {
         let mut items = 1_u64;
@@ -121,8 +121,8 @@ mod tests {
         assert_eq!(items[63], Some([15, 11, 15]));
     }
 
-    /// A grid of 10×7 in groups of 8×4: group (1, 1) has 2×3 work-items, at (8, 4). Lane 0 is (8, 4), lane 1 (9, 4),
-    /// lane 2 already (8, 5), lane 5 (9, 6), and there is no lane 6.
+    /// A grid of 10×7 in groups of 8×4: group (1, 1) has 2×3 work-items, at (8, 4). Lane 0 is (8, 4), lane 1 (9, 4), lane 2 (8, 5), lane 5 (9, 6),
+    /// and there is no lane 6.
     #[test]
     fn groups_at_the_end_of_the_grid_are_smaller() {
         let dispatch = Dispatch {

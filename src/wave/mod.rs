@@ -1,9 +1,9 @@
-//! What a debugger supplies: the contents of a stopped wavefront's registers and memory.
+//! Defines the interface to a debugger: the contents of a stopped wavefront's registers and memory.
 //!
-//! [`Wave`] is the whole integration: a debugger implements it over its process access. [`Snapshot`] is
-//! the same in a file. Neither knows anything of DWARF.
+//! [`Wave`] is the only interface needed: a debugger implements it with its process access. [`Snapshot`] implements it with data from a file. Neither
+//! depends on DWARF.
 //!
-//! A wave that knows two scalar registers and nothing else:
+//! A wave with only two known scalar registers:
 //!
 //! ```
 //! use core::ops::Range;
@@ -56,10 +56,9 @@ pub use recorder::Recorder;
 pub use snapshot::Snapshot;
 pub use stop_reason::{StopReason, StopReasons};
 
-/// A memory that really exists, as opposed to a view of one: `private_lane` and `generic` addresses are
-/// translated before a debugger is asked.
+/// A memory of the hardware, as opposed to a view of one: `private_lane` and `generic` addresses are translated before a debugger gets them.
 ///
-/// It is exhaustive on purpose: a debugger has to serve each.
+/// Intentionally exhaustive: a debugger must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Memory {
     /// Global memory; addresses of 64 bits.
@@ -68,12 +67,12 @@ pub enum Memory {
     Region,
     /// The work-group's local memory (LDS); addresses of 32 bits, 0 is the group's first byte.
     Local,
-    /// The wavefront's scratch, not swizzled; address 0 is its first byte.
+    /// The wavefront's scratch, not swizzled. Address 0 is its first byte.
     PrivateWave,
 }
 
 impl Memory {
-    /// All of them.
+    /// All memories.
     pub const ALL: [Memory; 4] = [
         Memory::Global,
         Memory::Region,
@@ -81,7 +80,7 @@ impl Memory {
         Memory::PrivateWave,
     ];
 
-    /// Returns the address space whose addresses the memory has.
+    /// Returns the address space of the memory's addresses.
     #[must_use]
     pub const fn address_space(self) -> AddressSpace {
         match self {
@@ -92,25 +91,25 @@ impl Memory {
         }
     }
 
-    /// Returns the name of its address space, as snapshots have it.
+    /// Returns the name of its address space in snapshots.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.address_space().name()
     }
 }
 
-/// One stopped wavefront, as far as the debugger knows it.
+/// A stopped wavefront, as far as the debugger knows it.
 pub trait Wave {
-    /// Returns how many lanes the wavefront has.
+    /// Returns the number of lanes of the wavefront.
     fn wave_size(&self) -> WaveSize;
 
-    /// Copies `bits` of `register` into `out`, the lowest bit first.
+    /// Copies `bits` of `register` into `out`, lowest bit first.
     ///
     /// A vector register has 32 bits a lane, lane 0 lowest. `bits` starts and ends on whole bytes, lies
     /// within the register, and `out` is exactly as long.
     ///
-    /// # What is asked for
-    /// Any register that has a name in [USAGE](crate) "Register Identifier", where an expression, a call frame or machine code names it:
+    /// # Requests
+    /// Any register with a name in [USAGE](crate) "Register Identifier" that an expression, a call frame or machine code uses:
     ///
     /// | register | bits in waves of 32 lanes | of 64 |
     /// |---|---|---|
@@ -120,14 +119,13 @@ pub trait Wave {
     /// | the program counter, [`PC_64`](Register::PC_64) | 64 | 64 |
     /// | STATUS | 32 | 32 |
     ///
-    /// EXEC is asked for in every stop, since it says which lanes are active; all others where they hold something. Vector registers are asked for whole, for one lane
-    /// or for some bytes of it. Malformed files also name registers of the other wave size and `PC_32`, which are not available. Never asked for are reserved numbers.
-    /// Each name has one number in waves of a size, so that no register is asked for by two.
+    /// EXEC is read at every stop, since it has the active lanes; all others only if they hold needed data. Vector registers are read whole, for one
+    /// lane or for some bytes of it. Malformed files may also request registers of the other wave size and `PC_32`, which are not available. Reserved
+    /// numbers are never requested. Each name has one number for a wave size, so that no register is requested by two numbers.
     ///
     /// # Errors
-    /// [`AccessError::Unavailable`] if any of the bits are not known. Halves of them are asked for then, down to single bytes,
-    /// so that what is known is shown. Any other error is that of the variable or expression in question, with the debugger's own as
-    /// its [`source`](core::error::Error::source).
+    /// [`AccessError::Unavailable`] if any of the bits are unknown. Halves of them are then requested, down to single bytes, to show all known parts.
+    /// Any other error becomes the error of the variable or expression, with the debugger's own as its [`source`](core::error::Error::source).
     fn read_register(
         &self,
         register: Register,
@@ -137,48 +135,48 @@ pub trait Wave {
 
     /// Copies `out.len()` bytes at `address` of `memory` into `out`.
     ///
-    /// # What is asked for
-    /// The memories of [`Memory`] only: an address of a lane's scratch is translated to the dwords of that lane in [`Memory::PrivateWave`],
-    /// and a generic one by the [`apertures`](Wave::apertures). Of a lane's scratch four bytes are asked for at most,
-    /// or a dword of all lanes at once (128 or 256 bytes); of anything else the whole object, up to `max_bits` of
-    /// [`Access`](crate::location::Access). An address comes from the program or its debugging information, and can be any.
+    /// # Requests
+    /// Only the memories of [`Memory`]: an address of a lane's scratch is translated to the dwords of that lane in [`Memory::PrivateWave`], and a
+    /// generic one with the [`apertures`](Wave::apertures). For a lane's scratch, at most four bytes are requested, or a dword of all lanes at once
+    /// (128 or 256 bytes). Otherwise it is the whole object, up to `max_bits` of [`Access`](crate::location::Access). Addresses come from the program
+    /// or its debugging information, and can be arbitrary.
     ///
     /// # Errors
-    /// [`AccessError::Unavailable`] if any byte is not known; halves are asked for then, as for registers.
+    /// [`AccessError::Unavailable`] if any byte is unknown. Halves are then requested, as for registers.
     fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError>;
 
-    /// Returns the value of a register that DWARF has no number for, zero-extended. Only asked for where a person names it.
+    /// Returns the value of a register without a DWARF number, zero-extended. It is called only if a user names the register.
     ///
     /// # Errors
-    /// As [`read_register`](Wave::read_register); without an implementation they are not known.
+    /// Fails like [`read_register`](Wave::read_register). Without an implementation these registers are unknown.
     fn read_unnumbered(&self, register: UnnumberedRegister) -> Result<u64, AccessError> {
         let _ = register;
         Err(AccessError::Unavailable)
     }
 
-    /// The apertures of the generic address space for local and private memory. `None` if unknown.
+    /// Returns the apertures of the generic address space for local and private memory, or `None` if unknown.
     fn apertures(&self) -> Option<Apertures> {
         None
     }
 
-    /// The dispatch of the wave. `None` if unknown.
+    /// Returns the dispatch of the wave, or `None` if unknown.
     fn dispatch(&self) -> Option<Dispatch> {
         None
     }
 
-    /// Returns why the wave stopped, or None if that is not known. It decides where a wave is that stands after an `s_trap`: a wave
-    /// that is known to have stopped for another reason is not moved back to the trap.
+    /// Returns the reasons why the wave stopped, or `None` if unknown. They affect a wave that stands after an `s_trap`: if it is known to have
+    /// stopped for another reason, it is not moved back to the trap.
     fn stop_reasons(&self) -> Option<StopReasons> {
         None
     }
 
-    /// The work-item that a lane is, by its place in the grid; see [`Dispatch::work_item`]. Nothing if it is none, or
-    /// if the dispatch is not known.
+    /// Returns the work-item of a lane, by its position in the grid; see [`Dispatch::work_item`]. Returns `None` if it has none, or if the dispatch
+    /// is unknown.
     fn work_item(&self, lane: Lane) -> Option<[u32; 3]> {
         self.dispatch()?.work_item(lane, self.wave_size())
     }
 
-    /// Replaces `bits` of `register` by `bytes`; the mirror of [`read_register`](Wave::read_register).
+    /// Replaces `bits` of `register` by `bytes`; the inverse of [`read_register`](Wave::read_register).
     ///
     /// # Errors
     /// [`AccessError::ReadOnly`] unless the implementation can write.
@@ -192,7 +190,7 @@ pub trait Wave {
         Err(AccessError::ReadOnly)
     }
 
-    /// Replaces the bytes at `address` of `memory`; the mirror of [`read_memory`](Wave::read_memory).
+    /// Replaces the bytes at `address` of `memory`; the inverse of [`read_memory`](Wave::read_memory).
     ///
     /// # Errors
     /// [`AccessError::ReadOnly`] unless the implementation can write.
@@ -207,13 +205,13 @@ pub trait Wave {
     }
 }
 
-/// Why a debugger could not answer.
+/// The reason why an access failed.
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum AccessError {
-    /// The contents are not known.
+    /// The contents are unknown.
     Unavailable,
-    /// The wave cannot be written to.
+    /// The wave is read-only.
     ReadOnly,
     /// The access itself failed.
     Failed(Box<dyn core::error::Error + Send + Sync>),
@@ -232,7 +230,7 @@ impl core::fmt::Display for AccessError {
 impl core::error::Error for AccessError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            // Its text is this one's, so that what is below it is what is below this one.
+            // The text of this error is that error's text, so its source is that error's source.
             AccessError::Failed(error) => error.source(),
             AccessError::Unavailable | AccessError::ReadOnly => None,
         }

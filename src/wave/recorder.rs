@@ -1,4 +1,4 @@
-//! [`Recorder`]: a wave that notes what is read of global memory, so that a snapshot has what its questions need.
+//! Implements [`Recorder`]: a wave that records reads of global memory, so that a snapshot contains the memory needed for its queries.
 
 use core::cell::RefCell;
 use core::ops::Range;
@@ -8,10 +8,10 @@ use super::{AccessError, Dispatch, Memory, Snapshot, Wave};
 use crate::arch::{Apertures, Lane, ProcessAddress, Register, UnnumberedRegister, WaveSize};
 use crate::error::Result;
 
-/// A wave that notes which bytes of global memory were asked for and had. It answers what the wave answers.
+/// A wave that forwards to another one, and records the bytes of global memory that were successfully read.
 pub struct Recorder<'w> {
     wave: &'w dyn Wave,
-    /// By their first address; without overlap.
+    /// The ranges by their first address, without overlap.
     seen: RefCell<BTreeMap<u64, u64>>,
 }
 
@@ -24,7 +24,7 @@ impl core::fmt::Debug for Recorder<'_> {
 }
 
 impl<'w> Recorder<'w> {
-    /// Nothing was asked of it yet.
+    /// Creates a recorder without any recorded reads.
     #[must_use]
     pub fn new(wave: &'w dyn Wave) -> Recorder<'w> {
         Recorder {
@@ -46,7 +46,7 @@ impl<'w> Recorder<'w> {
         };
         let mut seen = self.seen.borrow_mut();
         let mut start = address;
-        // Those that touch it become one with it.
+        // Ranges that touch it are joined with it.
         while let Some((&first, &last)) = seen.range(..=end).next_back().filter(|r| *r.1 >= start) {
             seen.remove(&first);
             start = start.min(first);
@@ -96,12 +96,12 @@ impl Wave for Recorder<'_> {
 }
 
 impl Snapshot {
-    /// Returns a copy of the registers of a wave, its apertures and its place in the dispatch; memory is left to the caller.
+    /// Returns a copy of a wave's registers, its apertures and its place in the dispatch. Memory is left to the caller.
     ///
-    /// * `pc`: a run-time address, in place of the register.
+    /// * `pc`: a run-time address, used in place of the register.
     ///
     /// # Errors
-    /// None for a wave that answers as [`Wave`] says.
+    /// None for a wave that behaves as specified by [`Wave`].
     pub fn of_registers(
         target: impl Into<String>,
         pc: impl Into<ProcessAddress>,
@@ -121,7 +121,7 @@ impl Snapshot {
             .flat_map(|range| range.first..=range.last);
         for register in numbers.map(Register) {
             let is_other = register.wave_size().is_some_and(|other| other != size);
-            // The program counter is given.
+            // The program counter is a parameter.
             let is_pc = register == Register::PC_64 || register == Register::PC_32;
             let Some(bits) = register.size_in_bits().filter(|_| !is_other && !is_pc) else {
                 continue;
@@ -170,7 +170,7 @@ mod tests {
         };
         assert!(read(Memory::Global, 0x110, 4) && read(Memory::Global, 0x130, 4));
         assert_eq!(recorder.seen(), [0x110..0x114, 0x130..0x134]);
-        // Between them, touching both; what is not there and what is no global memory is not noted.
+        // A range that touches both neighbors. Failed reads and other memories are not recorded.
         assert!(read(Memory::Global, 0x112, 0x1e) && read(Memory::Local, 0, 4));
         assert!(!read(Memory::Global, 0x13f, 2) && read(Memory::Global, 0x120, 0));
         let seen: Vec<_> = recorder

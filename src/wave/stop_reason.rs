@@ -1,20 +1,20 @@
-//! Why a wave stopped: the vocabulary that core files, snapshots and debuggers share.
+//! Lists the reasons why a wave stopped, which core files, snapshots and debuggers share.
 //!
 //! Source: AMD's ROCdbgapi (`amd_dbgapi_wave_stop_reasons_t`).
 
-/// One row a reason: name, and what it means.
+/// One row for each reason: name, and meaning.
 macro_rules! reasons {
     ($($reason:ident $name:literal $text:literal;)*) => {
-        /// Why a wave stopped. Several reasons can apply at once.
+        /// A reason why a wave stopped. Several can apply at once.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum StopReason { $(#[doc = concat!($text, ".")] $reason,)* }
 
         impl StopReason {
-            /// All of them, the most telling first.
+            /// All reasons, the most specific first.
             pub const ALL: &'static [StopReason] = &[$(StopReason::$reason,)*];
 
-            /// The name, as AMD's debugger library has it.
+            /// Returns the name in AMD's debugger library.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(StopReason::$reason => $name,)* }
@@ -68,8 +68,7 @@ impl StopReason {
         )
     }
 
-    /// Returns true if the wave goes on after the faulting instruction before it stops, unless the program runs with precise
-    /// memory.
+    /// Returns true if the wave continues after the faulting instruction before it stops, unless the program runs with precise memory.
     #[must_use]
     pub const fn is_late(self) -> bool {
         matches!(self, StopReason::MemoryViolation)
@@ -104,13 +103,13 @@ impl StopReasons {
         self.0.wrapping_shr(reason as u32) & 1 == 1
     }
 
-    /// Returns true if there are none: a debugger stopped the wave, or nothing did.
+    /// Returns true if there are none: a debugger stopped the wave, or it did not stop.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns the most telling first.
+    /// Returns the reasons, the most specific first.
     pub fn iter(self) -> impl Iterator<Item = StopReason> {
         StopReason::ALL
             .iter()

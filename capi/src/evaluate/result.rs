@@ -1,4 +1,4 @@
-//! A result, and what it borrows from.
+//! A result, with the values that it borrows from.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::text::Texts;
 
 /// The owner of the data from which results borrow. It is dropped after them.
 pub(super) struct Home {
-    /// The arenas of composites and constants: those of this evaluation, and of the results that it was given.
+    /// The arenas of composites and constants: of this evaluation, and of the results that it was given.
     pub(super) arenas: Vec<Arc<Pinned<Arena<'static>>>>,
     pub(super) stop: Option<SharedStop>,
 }
@@ -26,13 +26,13 @@ pub(super) struct Home {
 /// The contents of a result's handle.
 pub(crate) struct Answered {
     pub(super) outcome: Outcome<'static>,
-    /// The lane that it was made for.
+    /// The lane that it was evaluated for.
     pub(super) lane: Option<Lane>,
     pub(super) texts: Texts,
     pub(super) home: Arc<Home>,
 }
 
-/// A wave of which nothing is known, to read constants with.
+/// A wave without any state, used to read constants.
 pub(super) struct NoWave;
 
 impl Wave for NoWave {
@@ -90,12 +90,12 @@ impl Answered {
         place.ok_or_else(|| Fault::not_found(format!("there is no place {index}")))
     }
 
-    /// The lane to read or write for: the caller's, or that for which the result was made.
+    /// Returns the lane to read or write: the caller's lane, or else the lane of the evaluation.
     pub(super) fn lane(&self, number: i32) -> Answer<Option<Lane>> {
         Ok(lane_of(number, self.wave())?.or(self.lane))
     }
 
-    /// A part of the same result.
+    /// Returns a part of the same result.
     pub(super) fn other(&self, location: Location<'static>) -> Answered {
         Answered {
             outcome: Outcome::Location(location),

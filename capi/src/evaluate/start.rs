@@ -1,4 +1,4 @@
-//! Evaluating: what is given, and what it is evaluated in.
+//! Evaluates an expression from the caller's inputs and its context.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(super) struct Start {
 
 impl Start {
     /// # Safety
-    /// The pointers are as `hetdwarf_evaluation` says.
+    /// The pointers meet the requirements of `hetdwarf_evaluation`.
     pub(super) unsafe fn read(given: &hetdwarf_evaluation, lock: &Arc<Lock>) -> Answer<Start> {
         let mut arenas: Vec<Arc<Pinned<Arena<'static>>>> = Vec::new();
         let mut keep = |known: &Answered| {
@@ -43,7 +43,7 @@ impl Start {
                 }
             }
         };
-        // SAFETY: as the caller says.
+        // SAFETY: the caller keeps the contract of this function.
         unsafe {
             let text = given_if(given.text, "text")?;
             let bytes = plain::bytes(given.bytes, given.length, "bytes")?;
@@ -88,7 +88,7 @@ impl Start {
         }
     }
 
-    /// The expression's bytes in an arena.
+    /// Returns the expression, with its bytes in an arena.
     fn expression(
         &self,
         unit: Unit,
@@ -126,7 +126,7 @@ pub(super) fn answer(
         reason = "the lock lets one thread at a time use it"
     )]
     let arena = Arc::new(Pinned::new(Arena::new()));
-    // SAFETY: the home of the result drops it after the result.
+    // SAFETY: the result's owner drops the arena after the result.
     let place = unsafe { arena.borrow() };
     let outcome = match stop {
         Some(stop) => in_frame(given, &start, stop, place)?,
@@ -172,7 +172,7 @@ fn in_frame(
         .with_lane(focus(lane_of(given.lane, wave)?))
         .with_object(start.object)
         .with_initial_stack(&start.initial)
-        // It has the limits of one evaluation, however many there were of the stop.
+        // It has the limits of a single evaluation, regardless of earlier evaluations at the stop.
         .with_meter(None);
     let unit = match given.unit_offset {
         HETDWARF_UNIT_OF_FRAME => of_frame.unit(),

@@ -1,4 +1,4 @@
-//! Functions of which a back end knows no regions, but blocks and what their instructions do to masks.
+//! Adds functions as control-flow graphs: blocks, with the effects of their instructions on masks.
 
 use core::ffi::c_char;
 use core::ops::Range;
@@ -107,25 +107,25 @@ fn change(event: &hetdwarf_lane_event) -> Answer<Change> {
     })
 }
 
-/// The blocks of an array, with an edge for each successor.
+/// Reads an array of blocks into a graph with an edge for each successor.
 ///
 /// # Safety
-/// `blocks` is NULL or an array of `count` entries, as `hetdwarf_block` says.
+/// `blocks` is NULL or an array of `count` entries that meet the requirements of `hetdwarf_block`.
 unsafe fn graph(blocks: *const hetdwarf_block, count: usize) -> Answer<DiGraph<Block, ()>> {
     let mut graph = DiGraph::new();
     let mut edges: Vec<(usize, usize)> = Vec::new();
     let mut at = blocks;
     for number in 0..count {
-        // SAFETY: as the caller says; entries are as far apart as each is large.
+        // SAFETY: the caller keeps the contract of this function; each entry starts with its size.
         let block = unsafe { plain::read(at) }?;
-        // SAFETY: as above; it is not past the end.
+        // SAFETY: the next entry is inside the array, or one past its end.
         at = unsafe { at.byte_add(block.size) };
         let mut events = Vec::new();
         let mut next = block.events;
         for _ in 0..block.event_count {
-            // SAFETY: as for the blocks.
+            // SAFETY: the caller keeps the contract of this function.
             let event = unsafe { plain::read(next) }?;
-            // SAFETY: as for the blocks.
+            // SAFETY: the caller keeps the contract of this function.
             next = unsafe { next.byte_add(event.size) };
             events.push(Event {
                 code: labels(event.code)?,
@@ -136,7 +136,7 @@ unsafe fn graph(blocks: *const hetdwarf_block, count: usize) -> Answer<DiGraph<B
             if block.successors.is_null() {
                 return Err(Fault::argument("successors is NULL"));
             }
-            // SAFETY: it is not NULL, and has so many entries.
+            // SAFETY: it is not NULL, and the array has enough entries.
             let successor = unsafe { block.successors.add(index).read() };
             if successor >= count {
                 let message = format!("block {number}: there is no block {successor} of {count}");
@@ -158,7 +158,7 @@ unsafe fn graph(blocks: *const hetdwarf_block, count: usize) -> Answer<DiGraph<B
     Ok(graph)
 }
 
-/// The bytes of a function's code.
+/// Returns the size of a function's code in bytes.
 fn size_of_code(code: &Range<Label>) -> u64 {
     match code.end {
         Label::Offset(end) => end,
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_add_graph(
     block_count: usize,
     refused_count: *mut usize,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(lane_pcs.cast_const(), |writer, _| {
             if writer.begun.borrow().is_some() {
@@ -227,7 +227,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_refused(
     index: usize,
     text: *mut *const c_char,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(lane_pcs.cast_const(), |writer, _| {
             let refused = writer.refused.borrow();

@@ -1,5 +1,4 @@
-//! Where lanes wait, from a back end's control flow, structured or not: `DW_AT_LLVM_lane_pc` as text for an assembler, or as
-//! sections.
+//! Writes `DW_AT_LLVM_lane_pc` from a back end's control flow, structured or as a graph: as text for an assembler, or as sections.
 
 mod graph;
 mod sections;
@@ -82,7 +81,7 @@ pub struct hetdwarf_phase {
 
 sized! { hetdwarf_phase }
 
-/// A region or a phase that has been begun and not ended.
+/// A region or a phase that has begun and not ended.
 enum Open {
     Region {
         masks: Vec<(Range<Label>, MaskPlace)>,
@@ -91,9 +90,9 @@ enum Open {
     Phase(Phase),
 }
 
-/// A function whose regions are known.
+/// A function with complete regions.
 struct Done {
-    /// The bytes of its code.
+    /// The size of its code in bytes.
     size: u64,
     name: String,
     start: String,
@@ -101,7 +100,7 @@ struct Done {
     program: Program,
 }
 
-/// A function that has been begun.
+/// A function that has begun.
 struct Begun {
     size: u64,
     names: Names,
@@ -114,9 +113,9 @@ struct Begun {
 pub(crate) struct Writer {
     done: RefCell<Vec<Done>>,
     begun: RefCell<Option<Begun>>,
-    /// The starts of the functions that have been ended.
+    /// The starts of the finished functions.
     starts: RefCell<BTreeSet<String>>,
-    /// Why nothing is said of parts of the graph that was added last.
+    /// The reasons why parts of the last added graph have no lane PCs.
     refused: RefCell<Vec<String>>,
     written: RefCell<Vec<Written>>,
     texts: Texts,
@@ -188,10 +187,10 @@ fn phase_name(name: Option<&str>) -> Answer<&'static str> {
     })
 }
 
-/// The most levels of nested regions. Structured code has a few.
+/// The deepest nesting of regions. Structured code has a few levels.
 const DEEPEST: usize = 1000;
 
-/// The names of a function.
+/// The name and labels of a function.
 struct Names {
     name: String,
     start: String,
@@ -199,17 +198,17 @@ struct Names {
 }
 
 impl Writer {
-    /// The names of a function, which must not be those of another.
+    /// Reads the name and labels of a function. They must be unique.
     ///
     /// # Safety
-    /// The pointers are NULL or strings that end with a NUL.
+    /// The pointers are NULL or NUL-terminated strings.
     unsafe fn names(
         &self,
         name: *const c_char,
         start: *const c_char,
         end: *const c_char,
     ) -> Answer<Names> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller keeps the contract of this function.
         let text = |text, what: &str| match unsafe { given(text, what) }? {
             "" => Err(Fault::argument(format!("{what} is empty"))),
             text => Ok(text.to_owned()),
@@ -230,7 +229,7 @@ impl Writer {
         Ok(names)
     }
 
-    /// Keeps a function that is whole.
+    /// Adds a finished function.
     fn add(&self, Names { name, start, end }: Names, size: u64, program: Program) {
         self.starts.borrow_mut().insert(start.clone());
         self.done.borrow_mut().push(Done {
@@ -265,7 +264,7 @@ fn out_of_order(what: &str) -> Fault {
 pub unsafe extern "C" fn hetdwarf_lane_pcs_new(
     lane_pcs: *mut *mut hetdwarf_lane_pcs,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe { give(lane_pcs, || Ok((Arc::default(), Writer::default()))) })
 }
 
@@ -290,7 +289,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_function(
     size: u64,
     wave_size: u32,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(lane_pcs.cast_const(), |writer, _| {
             let begun = Begun {
@@ -324,7 +323,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_function(
 pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_region(
     lane_pcs: *mut hetdwarf_lane_pcs,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(lane_pcs.cast_const(), |writer, _| {
             writer.with_begun(|begun| match begun.open.last() {
@@ -358,7 +357,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_mask(
     place: hetdwarf_mask,
     without: *const hetdwarf_mask,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(lane_pcs.cast_const(), |writer, _| {
             let mut place = mask(place)?;
@@ -390,7 +389,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_phase(
     lane_pcs: *mut hetdwarf_lane_pcs,
     phase: *const hetdwarf_phase,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(lane_pcs.cast_const(), |writer, _| {
             let phase = plain::read(phase)?;
@@ -431,7 +430,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_whole_wave(
     code: hetdwarf_range,
     active: hetdwarf_mask,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(lane_pcs.cast_const(), |writer, _| {
             let code = labels(code)?;
@@ -455,7 +454,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_whole_wave(
 pub unsafe extern "C" fn hetdwarf_lane_pcs_end(
     lane_pcs: *mut hetdwarf_lane_pcs,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(lane_pcs.cast_const(), |writer, _| {
             let is_function = writer.with_begun(|begun| {
@@ -499,7 +498,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_text(
     unit_name: *const c_char,
     text: *mut *const c_char,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(lane_pcs.cast_const(), |writer, _| {
             let unit_name = given(unit_name, "unit_name")?;

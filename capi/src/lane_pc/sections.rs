@@ -1,4 +1,4 @@
-//! Lane PCs as sections with relocations, for a back end that writes object files itself.
+//! Writes lane PCs as sections with relocations, for a back end that writes object files itself.
 
 use core::ffi::c_char;
 
@@ -18,7 +18,7 @@ use crate::status::hetdwarf_status::HETDWARF_LIMIT;
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::text::{Texts, given};
 
-/// A section that was written, with what C is given of it.
+/// A finished section, with its representation for C.
 pub(super) struct Written {
     name: *const c_char,
     bytes: Vec<u8>,
@@ -48,7 +48,7 @@ impl RelocateWriter for Section {
     }
 }
 
-/// A unit of DWARF 5 with a subprogram for each function. Relocations name the function's start by its index.
+/// Makes a unit of DWARF 5 with a subprogram for each function. Relocations refer to the function's start by its index.
 fn unit(name: &str, functions: &[Done]) -> Dwarf {
     let encoding = Encoding {
         format: Format::Dwarf32,
@@ -77,7 +77,7 @@ fn unit(name: &str, functions: &[Done]) -> Dwarf {
                 symbol,
                 addend: offset.cast_signed(),
             },
-            // All labels of C are offsets.
+            // All labels from C are offsets.
             Label::Symbol(_) => start,
         });
     }
@@ -90,7 +90,7 @@ impl Written {
         let mut relocations = Vec::new();
         for one in &section.relocations {
             let addend = one.addend.cast_unsigned();
-            // Formats without addends of their own find it in the field.
+            // Object formats without explicit addends read them from the field.
             let value = addend.to_le_bytes();
             let field = bytes.iter_mut().skip(one.offset).take(one.size.into());
             field.zip(value).for_each(|(byte, value)| *byte = value);
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_write(
     unit_name: *const c_char,
     section_count: *mut usize,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(lane_pcs.cast_const(), |writer, _| {
             let unit_name = given(unit_name, "unit_name")?;
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_section(
     name: *mut *const c_char,
     section: *mut hetdwarf_section,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(lane_pcs.cast_const(), |writer, _| {
             plain::size_at(section)?;

@@ -1,4 +1,4 @@
-//! The functions that types are asked by.
+//! Implements the functions that query types.
 
 use core::ffi::c_char;
 use std::rc::Rc;
@@ -17,17 +17,17 @@ use crate::status::{Fault, guard, hetdwarf_status};
 use crate::text::{Texts, given_if};
 use crate::values::hetdwarf_values;
 
-/// Writes something of a type without typedefs and qualifiers.
+/// Writes a property of a type, after removing typedefs and qualifiers.
 ///
 /// # Safety
-/// `types` and `place` are as `with` and `plain::write` need them.
+/// `types` and `place` meet the requirements of `with` and `plain::write`.
 unsafe fn ask<T: Sized_>(
     types: *const hetdwarf_types,
     number: u64,
     place: *mut T,
     find: impl FnOnce(&Types, &TypeKind) -> Option<T>,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(types, |types, _| {
             let id = types.id(number)?;
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn hetdwarf_object_types(
     name: *const c_char,
     types: *mut *mut hetdwarf_types,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(object, |object, lock| {
             give(types, || {
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn hetdwarf_values_types(
     values: *const hetdwarf_values,
     types: *mut *mut hetdwarf_types,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(values, |values, lock| {
             give(types, || {
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn hetdwarf_types_count(
     types: *const hetdwarf_types,
     count: *mut usize,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(types, |types, _| {
             plain::put(count, types.chosen.len(), "count")
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn hetdwarf_types_number(
     index: usize,
     number: *mut u64,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(types, |types, _| {
             let id = types.chosen.get(index);
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn hetdwarf_types_get(
     number: u64,
     r#type: *mut hetdwarf_type,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(types, |types, _| {
             plain::write(r#type, &types.describe(types.id(number)?))
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn hetdwarf_types_member(
     index: usize,
     member: *mut hetdwarf_member,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     unsafe {
         ask(types, number, member, |types, kind| {
             Some(types.member(kind.members().get(index)?))
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn hetdwarf_types_enumerator(
     index: usize,
     enumerator: *mut hetdwarf_enumerator,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     unsafe {
         ask(types, number, enumerator, |types, kind| {
             Some(types.enumerator(kind.enumerators().get(index)?))
@@ -241,7 +241,7 @@ pub unsafe extern "C" fn hetdwarf_types_dimension(
     index: usize,
     dimension: *mut hetdwarf_dimension,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     unsafe {
         ask(types, number, dimension, |_, kind| {
             Some(super::dimension(kind.dimensions().get(index)?))
@@ -266,7 +266,7 @@ pub unsafe extern "C" fn hetdwarf_types_parameter(
     index: usize,
     parameter: *mut u64,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     guard(|| unsafe {
         with(types, |types, _| {
             let table = types.table.borrow();
@@ -293,7 +293,7 @@ pub unsafe extern "C" fn hetdwarf_types_discriminant(
     number: u64,
     member: *mut hetdwarf_member,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     unsafe {
         ask(types, number, member, |types, kind| {
             Some(types.member(kind.variants().0?))
@@ -318,7 +318,7 @@ pub unsafe extern "C" fn hetdwarf_types_variant(
     index: usize,
     variant: *mut hetdwarf_variant,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     unsafe {
         ask(types, number, variant, |_, kind| {
             Some(super::variant(kind.variants().1.get(index)?))
@@ -345,7 +345,7 @@ pub unsafe extern "C" fn hetdwarf_types_variant_member(
     index: usize,
     member: *mut hetdwarf_member,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     unsafe {
         ask(types, number, member, |types, kind| {
             let variant = kind.variants().1.get(variant)?;
@@ -373,7 +373,7 @@ pub unsafe extern "C" fn hetdwarf_types_variant_choice(
     index: usize,
     choice: *mut hetdwarf_choice,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract of this function.
     unsafe {
         ask(types, number, choice, |_, kind| {
             let variant = kind.variants().1.get(variant)?;

@@ -1,4 +1,4 @@
-//! What is behind a handle of values: variables of a frame, an expression, or the parts of a value in a lane.
+//! The contents of a handle of values: variables of a frame, an expression, or the parts of a value in a lane.
 
 use core::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -20,7 +20,7 @@ use crate::status::{Answer, Fault};
 use crate::stop::SharedStop;
 use crate::text::{LaneTextStore, NewTexts, Texts};
 
-/// The types of values. Values of parts have them in common with what they are parts of.
+/// The types of values. Parts share the types of the value that they belong to.
 pub(crate) type SharedTypes = Rc<RefCell<TypeTable>>;
 
 pub(super) fn shared(types: TypeTable) -> OnceCell<SharedTypes> {
@@ -31,7 +31,7 @@ pub(super) fn shared(types: TypeTable) -> OnceCell<SharedTypes> {
 pub(super) enum Content {
     Variables {
         values: Vec<VariableValue<'static>>,
-        /// Once somebody has asked.
+        /// Set at the first query.
         in_prologue: OnceCell<bool>,
     },
     Expression {
@@ -70,7 +70,7 @@ impl<'v> Item<'v> {
         }
     }
 
-    /// The lane of an expression.
+    /// Returns the answer for a lane of an expression.
     pub(super) fn answer(self, lane: Lane) -> Option<&'v LaneAnswer> {
         let Item::Expression(_, answer) = self else {
             return None;
@@ -86,15 +86,15 @@ pub(crate) struct Values {
     pub(super) wave_size: WaveSize,
     pub(super) level: usize,
     pub(super) texts: Texts,
-    /// The places of lanes that did not enter the frame, computed on first use.
+    /// The positions of lanes that did not enter the frame, computed on first use.
     absent: OnceCell<AbsentLanes>,
-    /// The text of each value in each lane, where it was asked for.
+    /// The text of each queried value in each lane.
     pub(super) lane_texts: RefCell<LaneTextStore>,
     stop: SharedStop,
 }
 
 impl Values {
-    /// * `types`: those of the values; of an expression nothing, as the query has them.
+    /// * `types`: the types of the values. Empty for an expression, whose query has them.
     pub(super) fn new(
         content: Content,
         types: OnceCell<SharedTypes>,
@@ -121,7 +121,7 @@ impl Values {
         }
     }
 
-    /// The value with this index.
+    /// Returns the value with this index.
     pub(super) fn item(&self, index: usize) -> Answer<Item<'_>> {
         let found = match &self.content {
             Content::Variables { values, .. } => values.get(index).map(Item::Variable),
@@ -133,7 +133,7 @@ impl Values {
         found.ok_or_else(|| Fault::not_found(format!("there is no value {index}")))
     }
 
-    /// The types of all values.
+    /// Returns the types of all values.
     pub(crate) fn types(&self) -> &SharedTypes {
         self.types.get_or_init(|| {
             let types = match &self.content {
@@ -144,7 +144,7 @@ impl Values {
         })
     }
 
-    /// The number of each value's type.
+    /// Returns the type number of each value.
     pub(crate) fn type_ids(&self) -> Vec<TypeId> {
         let all = (0..self.count()).filter_map(|index| self.item(index).ok());
         all.map(Item::ty).collect()
@@ -159,7 +159,7 @@ impl Values {
         Ok(match self.item(index)? {
             Item::Variable(value) => value.location(lane),
             Item::Part(part, own) if own == lane => {
-                // SAFETY: what it makes is dropped with this, before the stop.
+                // SAFETY: values made from it are dropped with this, before the stop.
                 let frame = unsafe { super::lasting(&self.stop, self.level) }?;
                 Tree::of_frame(frame)?.place(part)
             }
@@ -171,7 +171,7 @@ impl Values {
         &self.texts
     }
 
-    /// The expressions that say where a variable is; none of an expression or a part.
+    /// Returns the location expressions of a variable. Returns none for an expression or a part.
     pub(crate) fn locations(&self, index: usize) -> Answer<Vec<LocationEntry<'static>>> {
         let Item::Variable(value) = self.item(index)? else {
             return Ok(Vec::new());
@@ -211,7 +211,7 @@ impl Values {
         Some(found)
     }
 
-    /// Makes the text of a value in a lane; that of a variable by `texts`.
+    /// Makes the text of a value in a lane. `texts` formats variables.
     pub(super) fn make_text(
         &self,
         item: Item<'_>,
@@ -248,7 +248,7 @@ impl Values {
             return Ok(None);
         };
         let frame = self.stop.frame(self.level)?;
-        // Where the line table does not say it, there is nothing to note; the value is there all the same.
+        // If the line table does not mark the prologue, there is no note. The value itself is unaffected.
         if !in_prologue.get_or_init(|| frame.is_in_prologue().unwrap_or(false)) {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! A lane of a value: its state, its bits, and what there is to say of it.
+//! A lane of a value: its state, bits and message.
 
 use core::ffi::c_char;
 
@@ -46,7 +46,7 @@ fn state_number(state: ValueStateKind) -> u8 {
         ValueStateKind::Entry => HETDWARF_LANE_ENTRY,
         ValueStateKind::LastKnown => HETDWARF_LANE_LAST_KNOWN,
         ValueStateKind::Error => HETDWARF_LANE_ERROR,
-        // This interface has no number for it: it is no value, which is what an error says.
+        // The interface has no number for this state. It has no value, which the error state expresses.
         _ => HETDWARF_LANE_ERROR,
     }
 }
@@ -77,7 +77,7 @@ pub extern "C" fn hetdwarf_lane_state_name(state: u8) -> *const c_char {
 /// A lane of a value.
 pub(super) struct LaneValue<'v> {
     pub(super) state: u8,
-    /// The bits, where there are some.
+    /// The bits, if there are any.
     pub(super) bits: Option<TypedBytes<'v>>,
     pub(super) message: Option<String>,
     /// The origin of the value, if the debugging information does not locate it.

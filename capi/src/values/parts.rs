@@ -1,4 +1,4 @@
-//! The parts of a value in a lane, which are values again.
+//! Provides the parts of a value in a lane, which are values again.
 
 use core::ops::Range;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::stop::lane_of;
 
 impl Values {
-    /// The parts of a value in a lane.
+    /// Returns the parts of a value in a lane.
     ///
     /// # Safety
     /// They must be dropped before the stop.
@@ -24,7 +24,7 @@ impl Values {
         let lane = i32::try_from(lane).map_err(|_| Fault::argument("there is no such lane"))?;
         let lane = lane_of(lane, stop.stop().wave())?;
         let lane = lane.ok_or_else(|| Fault::argument("a lane is needed"))?;
-        // SAFETY: as the caller says.
+        // SAFETY: the caller keeps the contract of this function.
         let tree = Tree::of_frame(unsafe { lasting(stop, self.level) }?)?;
         let options = Options::default();
         let item = self.item(index)?;
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn hetdwarf_values_parts(
     parts: *mut *mut hetdwarf_values,
     more: *mut u64,
 ) -> hetdwarf_status {
-    // SAFETY: as the caller says; `Values` keeps the stop.
+    // SAFETY: the caller keeps the contract of this function; `Values` owns the stop.
     guard(|| unsafe {
         with(values, |values, lock| {
             give(parts, || {

@@ -10,13 +10,13 @@ use super::super::table::{cells, table};
 use hetdwarf::plural::counted;
 use hetdwarf::report::{CrashDocument, CrashesDocument, CrashesPage, TreeNode, write_json_pretty};
 
-/// How crashes are printed.
+/// The output settings for crashes.
 pub(crate) struct CrashPrinting {
     page: Option<Output>,
 }
 
 impl CrashPrinting {
-    /// * `html`: where a page is written.
+    /// * `html`: the path of the HTML page.
     pub(crate) fn plan(
         html: Option<&Path>,
         outputs: &mut Outputs,
@@ -27,7 +27,7 @@ impl CrashPrinting {
         })
     }
 
-    /// Prints a document, names the files that could not be read, and returns the status.
+    /// Prints a document and the names of unreadable files, and returns the exit status.
     pub(crate) fn print(
         &self,
         document: &CrashesDocument,
@@ -54,14 +54,14 @@ impl CrashPrinting {
     }
 }
 
-/// The status of many cores.
+/// Returns the exit status for many cores.
 ///
-/// * `is_incomplete`: whether one could not be read;
-/// * `is_partial`: whether a part of one could not.
+/// * `is_incomplete`: true if a core could not be read;
+/// * `is_partial`: true if a part of a core could not be read.
 pub(crate) fn crash_exit(is_incomplete: bool, is_partial: bool) -> Exit {
     match (is_incomplete, is_partial) {
         (true, _) => Exit::Incomplete,
-        (false, true) => Exit::BadNews,
+        (false, true) => Exit::Negative,
         (false, false) => Exit::Done,
     }
 }
@@ -110,7 +110,7 @@ fn row(crash: &CrashDocument) -> Vec<comfy_table::Cell> {
     ])
 }
 
-/// A line for each node, below its caller.
+/// Prints a line for each node, below its caller.
 fn print_tree(tree: &[TreeNode], out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(
         out,

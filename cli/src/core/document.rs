@@ -1,4 +1,4 @@
-//! A core, a log or a snapshot, with the document about it.
+//! Makes the document about a core, a log or a snapshot.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub(crate) fn with_document<T>(
     })
 }
 
-/// Makes the document about a core, with what is wrong with its code objects.
+/// Makes the document about a core, including problems with its code objects.
 pub(super) fn of_core(opened: &Opened<'_>, request: CoreRequest) -> CoreDocument {
     let (core, programs, found) = (opened.core, opened.programs, opened.found);
     let meter = core.meter().question();

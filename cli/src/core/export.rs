@@ -1,4 +1,4 @@
-//! `hetdwarf core --export DIR`: waves as snapshots, and code objects as files.
+//! Implements `hetdwarf core --export DIR`: writes waves as snapshots, and code objects as files.
 
 use core::ops::Range;
 use std::path::Path;
@@ -15,22 +15,22 @@ use hetdwarf::meter::Meter;
 use hetdwarf::report::{ProblemDocument, UnwindDocument, VarsDocument, VarsRequest};
 use hetdwarf::wave::{Memory, Recorder, Snapshot, Wave};
 
-/// The most bytes of memory that a snapshot gets. Its file has two digits for each, and commands read files of 256 MiB.
+/// The most bytes of memory in a snapshot. The file has two hexadecimal digits for each byte, and commands read files of up to 256 MiB.
 const MOST: u64 = 100 << 20;
 
-/// How many bytes are written of any core, and for each byte of it. Real cores have some ten times their size; a small file
-/// can name the same memory for each of its waves.
+/// The output limits: in bytes for any core, and in bytes for each byte of the core. The output for real cores is about ten times their
+/// size. A small malicious file can name the same memory for each of its waves.
 const MOST_WRITTEN: u64 = 1 << 30;
 const PER_BYTE: u64 = 1 << 10;
 
-/// How many levels of what variables point to are read.
+/// The levels of pointers in variables that are followed.
 const LEVELS: u32 = 3;
 
-/// Writes `wave-INDEX.json` of each wave, INDEX from 1, and `object-N.hsaco` of each code object that was found, N from 0.
+/// Writes `wave-INDEX.json` for each wave, with INDEX from 1, and `object-N.hsaco` for each code object that was found, with N from 0.
 ///
-/// * `all`: whether snapshots have all memory, and not only what the frames' variables reach.
-/// * `most`: how many bytes all files may have together.
-/// * `meter`: charged for what is asked of the waves.
+/// * `all`: true if snapshots contain all memory, and not only the memory that the variables of frames reach.
+/// * `most`: the most bytes that all files may have together.
+/// * `meter`: charged for the queries about waves.
 pub(super) fn export(
     opened: &Opened<'_>,
     folder: &Path,
@@ -45,7 +45,7 @@ pub(super) fn export(
     let mut left = most;
     let in_folder = |error: std::io::Error| Failure::in_file(folder, error);
     std::fs::create_dir_all(folder).map_err(in_folder)?;
-    // Nothing is written before all is known to be writable.
+    // All output paths are checked before anything is written.
     let mut objects = Vec::new();
     for (index, (_, image)) in opened.found.images.iter().enumerate() {
         if let Some(image) = image {
@@ -143,7 +143,7 @@ fn snapshot(
         let arena = Arena::new();
         let options = StopOptions::loaded_at(load_address);
         let stop = Stop::new(program, &recorder, pc, options, &arena);
-        // What cannot be answered of a damaged object cannot be answered of the snapshot either.
+        // A query that fails on a damaged code object also fails on the snapshot, so errors are ignored.
         let _ = UnwindDocument::new(&stop);
         let _ = VarsDocument::of_all_frames(&stop, &VarsRequest::default());
         let _ = VarsDocument::of_all_frames(&stop, &VarsRequest::default().children(LEVELS));
@@ -155,16 +155,16 @@ fn snapshot(
     Ok(snapshot)
 }
 
-/// Copies memory of the process.
+/// Copies memory of the process into a snapshot.
 struct Copy<'c> {
     core: &'c GpuCore<'c>,
     left: u64,
 }
 
 impl Copy<'_> {
-    /// What the core has of a range.
+    /// Copies the parts of a range that the core contains.
     ///
-    /// * `to`: a memory, and the address of the process where it starts; nothing for global memory.
+    /// * `to`: the memory to copy to, and the process address of its start. None for global memory.
     fn range(
         &mut self,
         range: Range<u64>,

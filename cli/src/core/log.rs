@@ -1,4 +1,4 @@
-//! A log of the debug agent or the runtime in place of a core, and a snapshot: waves as far as they go.
+//! Reads the waves of a debug agent's or runtime's log, or of snapshots, in place of a core.
 
 use std::path::{Path, PathBuf};
 
@@ -24,20 +24,20 @@ use super::super::input::read_wave_file;
 use super::in_files;
 use super::source::{Ask, WaveSource};
 
-/// How many files of a folder are looked at.
+/// The most files of a folder that are read.
 const MOST_FILES: usize = 10_000;
 
-/// Returns true if a file is no core: a log, which is text.
+/// Returns true if a file is a text log and not a core.
 pub(super) fn is_log(files: &[PathBuf]) -> bool {
     let [first, ..] = files else { return false };
     let start = Contents::start(first).unwrap_or_default();
     !start.is_empty() && !start.contains(&0) && !start.starts_with(b"\x7fELF")
 }
 
-/// A log with the code objects that go with it.
+/// A log with the code objects that its waves run.
 pub(crate) struct OpenedLog<'l> {
     waves: &'l [LoggedWave],
-    /// The registers of each, or why they are not known.
+    /// The registers of each wave, or the reason why they are unknown.
     chosen: Vec<Result<Chosen, Failure>>,
     programs: Vec<Program<'l>>,
     options: StopOptions,
@@ -65,14 +65,15 @@ impl OpenedLog<'_> {
         ask(Some(wave), Some(&stop))
     }
 
-    /// How far after the start of its function an address of the process is.
+    /// Returns the offset of a process address from the start of its function.
     pub(super) fn offset_in(&self, object: usize, pc: u64) -> Option<u64> {
         let mut in_it = self.chosen.iter().flatten();
         let chosen = in_it.find(|chosen| chosen.object == Some(object))?;
         offset_in_function(self.programs.get(object)?, chosen.snapshot.load_address, pc)
     }
 
-    /// The place of the wave that is chosen among those that a log has: a number from 1, or the first that has stopped.
+    /// Returns the position of the chosen wave in the log. A wave is chosen by its number from 1; the default is the first that has
+    /// stopped.
     pub(super) fn select(&self, wanted: Option<&str>) -> Result<usize, Failure> {
         if let Some(text) = wanted.filter(|text| *text != "stopped") {
             let index = text.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
@@ -97,7 +98,7 @@ impl WaveSource for OpenedLog<'_> {
     }
 }
 
-/// Opens a log and calls `then` with it, the code objects and what the runtime said.
+/// Opens a log and calls `then` with it, the code objects and the runtime's messages.
 pub(super) fn with_log<T>(
     files: &[PathBuf],
     wanted: &CoreObjects,
@@ -141,7 +142,7 @@ pub(super) fn with_log<T>(
     then(&opened, &gathered, &parsed)
 }
 
-/// The snapshots that files are, if they are some.
+/// Reads the files as snapshots, if they are snapshots.
 fn snapshots(files: &[PathBuf]) -> Result<Vec<Snapshot>, Failure> {
     let is_snapshot = |path: &&PathBuf| {
         let start = Contents::start(path).unwrap_or_default();
@@ -153,7 +154,7 @@ fn snapshots(files: &[PathBuf]) -> Result<Vec<Snapshot>, Failure> {
         .collect()
 }
 
-/// A wave as a log says it.
+/// Converts a snapshot to a wave of a log.
 fn logged(snapshot: &Snapshot) -> LoggedWave {
     let mut wave = LoggedWave::default();
     wave.pc = snapshot.pc().0;
@@ -176,7 +177,7 @@ fn logged(snapshot: &Snapshot) -> LoggedWave {
     wave
 }
 
-/// The files of folders that have code objects.
+/// Returns the files of folders that contain code objects.
 fn in_folders(folders: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     for folder in folders {
@@ -196,7 +197,7 @@ fn has_code(path: &Path) -> bool {
     start.starts_with(b"\x7fELF") || start.starts_with(b"__CLANG_OFFLOAD")
 }
 
-/// `hetdwarf core LOG`: calls `then` with the document.
+/// Implements `hetdwarf core LOG`: calls `then` with the document.
 pub(super) fn run(
     arguments: &CoreArguments,
     files: &[PathBuf],
@@ -265,7 +266,7 @@ impl OpenedLog<'_> {
         })
     }
 
-    /// Missing facts about waves, with what would help.
+    /// Returns the missing facts about waves, with advice on how to supply them.
     fn problems(&self) -> Vec<ProblemDocument> {
         let mut found: Vec<ProblemDocument> = Vec::new();
         for (index, (wave, chosen)) in (1..).zip(self.waves.iter().zip(&self.chosen)) {

@@ -1,4 +1,4 @@
-//! `hetdwarf core A B C…`: cores of many processes, of which one is open at a time for each thread.
+//! Implements `hetdwarf core A B C…` for cores of many processes. Each thread has one core open at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -15,11 +15,12 @@ use super::{each_line, names};
 use hetdwarf::report::{CoreRequest, Crashes, ErrorRecord, WaveRecord, to_json};
 use hetdwarf::verify::queue;
 
-/// Groups files by process: the GPU's half of a core and the host's belong together, and every other file is by itself. The processes
-/// are in the order of their names.
+/// Groups files by process: the GPU's half of a core and the host's half belong together, and every other file is a process of its own. The
+/// processes are ordered by file name.
 ///
-/// Two files that are a half each belong together whatever they are called. Of more files, two halves belong together if they are in
-/// the same folder and the last number in the name of the GPU's half (`gpucore.PID`) is in the name of this host's half alone (`core.PID`).
+/// Two files belong together if they are one half each, whatever their names are. Among more files, two halves belong together if they are
+/// in the same folder and their numbers match. The last number in the name of the GPU's half (`gpucore.PID`) must occur in exactly one host
+/// half's name (`core.PID`).
 pub(super) fn processes(files: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     if let [_] = files {
         return vec![files.to_vec()];
@@ -32,7 +33,7 @@ pub(super) fn processes(files: &[PathBuf]) -> Vec<Vec<PathBuf>> {
         let files = files.iter().zip(&halves);
         files.filter_map(move |(file, half)| (*half == Some(kind)).then_some(file))
     };
-    // The host's halves by folder and each number in their names.
+    // The host halves, by folder and by each number in their names.
     let mut hosts: BTreeMap<(Option<&Path>, &str), BTreeSet<&PathBuf>> = BTreeMap::new();
     for host in of_kind(Half::Host) {
         for number in numbers(host) {
@@ -63,17 +64,17 @@ pub(super) fn processes(files: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     processes.into_values().collect()
 }
 
-/// What a core is, as far as its header says.
+/// The half of a core that a file is, according to its ELF header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Half {
-    /// What the runtime writes, of a GPU.
+    /// A file that the runtime writes about a GPU.
     Gpu,
-    /// What the kernel writes of the process, or a file that has both.
+    /// A file that the kernel writes about the process, or a merged file.
     Host,
 }
 
 impl Half {
-    /// None of what is no core, a log for example.
+    /// Reads the header of a file. Returns None if it is not a core, for example a log.
     fn of(file: &Path) -> Option<Half> {
         let start = Contents::start(file).ok()?;
         let is_core = start.starts_with(b"\x7fELF") && start.get(16..18) == Some(&[4, 0]);
@@ -83,7 +84,7 @@ impl Half {
     }
 }
 
-/// The numbers in the name of a file.
+/// Returns the numbers in the name of a file.
 fn numbers(file: &Path) -> impl Iterator<Item = &str> {
     let name = file.file_name().and_then(|name| name.to_str());
     let parts = name
@@ -92,14 +93,14 @@ fn numbers(file: &Path) -> impl Iterator<Item = &str> {
     parts.filter(|part| !part.is_empty())
 }
 
-/// What is kept of a core: records for reports, or lines of JSON.
+/// The results for a core: records for reports, or lines of JSON.
 struct Kept {
     records: Vec<WaveRecord>,
     lines: Vec<String>,
     error: Option<ErrorRecord>,
 }
 
-/// Answers about many cores, or about one with the tree of its stacks.
+/// Reports on many cores, or on one with the tree of its stacks.
 pub(super) fn run(
     arguments: &CoreArguments,
     processes: &[Vec<PathBuf>],
@@ -125,7 +126,7 @@ pub(super) fn run(
     let is_jsonl = arguments.format == CoreFormat::Jsonl;
     if is_jsonl && (arguments.tree || arguments.html.is_some()) {
         return Err(Failure::new(
-            "--tree and --html: hetdwarf merge makes them of lines",
+            "--tree and --html are not available with --format jsonl; hetdwarf merge makes both from the records",
         ));
     }
     let jobs = arguments
@@ -181,7 +182,7 @@ fn one(arguments: &CoreArguments, files: &[PathBuf], is_jsonl: bool) -> Kept {
         Err(failure) => {
             (records, lines) = (Vec::new(), Vec::new());
             let text = failure.to_string();
-            // The file is named besides.
+            // The record has the name of the file in a field of its own.
             let short = text.strip_prefix(&format!("{file}: ")).unwrap_or(&text);
             Some(ErrorRecord::new(file, short.to_owned()))
         }
@@ -207,7 +208,7 @@ fn write(kept: &Kept, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Fa
         }
     }
     out.write_all(text.as_bytes())?;
-    // Whoever reads sees cores as they are finished.
+    // Flushing lets readers see each core as soon as it is finished.
     Ok(out.flush()?)
 }
 
@@ -215,7 +216,7 @@ fn write(kept: &Kept, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Fa
 mod tests {
     use super::*;
 
-    /// Two halves and what is no core: a log, a file that does not exist.
+    /// Two halves, and files that are not cores: a log, and a file that does not exist.
     #[test]
     fn halves_of_a_process_are_found_by_their_names() {
         let folder = tempfile::tempdir().unwrap();
@@ -247,7 +248,7 @@ mod tests {
                 .map(|files| files.iter().map(name).collect())
                 .collect()
         };
-        // Two are halves whatever they are called.
+        // Two files are halves of a core regardless of their names.
         assert_eq!(grouped(&["core.7", "gpucore.8"]), [["core.7", "gpucore.8"]]);
         assert_eq!(grouped(&["core.7"]), [["core.7"]]);
         assert_eq!(
@@ -267,7 +268,7 @@ mod tests {
                 vec!["none"],
             ]
         );
-        // Nothing says which of two it is.
+        // The GPU half matches two host halves, so it is ambiguous.
         assert_eq!(
             grouped(&["gpucore.10", "core.10.1", "core.10.2"]),
             [["core.10.1"], ["core.10.2"], ["gpucore.10"]]

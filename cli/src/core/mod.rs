@@ -1,4 +1,4 @@
-//! `hetdwarf core`.
+//! Implements `hetdwarf core`.
 
 mod crashes;
 mod document;
@@ -78,7 +78,7 @@ pub(crate) fn run(
             let mut progress = Progress::new(core.waves().len(), "waves");
             let mut show = |done| progress.show(done);
             let objects = &found.objects;
-            // The document, the export and the page share what one question may take.
+            // The document, the export and the page share the limit of one query.
             let meter = core.meter().question();
             let mut document =
                 CoreDocument::within(core, programs, objects, request, &meter, &mut show);
@@ -113,7 +113,7 @@ pub(crate) fn run(
     )
 }
 
-/// Answers about a log.
+/// Prints the answers about a log.
 fn run_log(
     arguments: &CoreArguments,
     files: &[PathBuf],
@@ -145,7 +145,7 @@ fn run_log(
     })
 }
 
-/// Prints the last line of a core of which a part could not be read.
+/// Prints the last line for a core that could only be read in part.
 fn print_problems(
     problems: &[ProblemDocument],
     files: &[PathBuf],
@@ -157,7 +157,7 @@ fn print_problems(
     Ok(())
 }
 
-/// Gives the line of each wave of a core or a log, and returns what could not be read.
+/// Prints a line for each wave of a core or a log, and returns the parts that could not be read.
 fn each_line(
     arguments: &CoreArguments,
     files: &[PathBuf],
@@ -194,17 +194,17 @@ fn each_line(
     })
 }
 
-/// How far after the start of its function an address of the process is.
+/// Returns the offset of a process address from the start of its function.
 fn offset_in(programs: &Programs<'_>, index: usize, pc: u64) -> Option<u64> {
     let loaded = programs.process().objects().get(index)?;
     let program = programs.get(index)?.ok()?;
     offset_in_function(program, loaded.load_address, pc)
 }
 
-/// How to get a core.
+/// The text about how to get a core.
 const HOW: &str = include_str!("how.txt");
 
-/// The file that arguments choose, or a code object of a core; with the path that messages name.
+/// Opens the file that arguments choose, or a code object of a core, and returns it with the path that messages name.
 pub(crate) fn object_or_core<'c>(
     object: Option<&'c Path>,
     choice: &'c CoreObjectChoice,
@@ -225,7 +225,7 @@ pub(crate) fn object_or_core<'c>(
     Ok((path, code_object(choice, limits)?.into()))
 }
 
-/// The code object of a core that arguments choose.
+/// Returns the code object of a core that arguments choose.
 fn code_object(choice: &CoreObjectChoice, limits: &Limits) -> Result<Contents, Failure> {
     let files = &choice.core;
     let options = StopOptions::default();
@@ -250,7 +250,7 @@ fn code_object(choice: &CoreObjectChoice, limits: &Limits) -> Result<Contents, F
     })
 }
 
-/// Something is wrong with a core.
+/// Returns a failure about a core.
 fn in_files(files: &[PathBuf], error: impl core::fmt::Display) -> Failure {
     match files {
         [path] => Failure::in_file(path, error),
@@ -262,7 +262,7 @@ fn exit(problems: &[ProblemDocument]) -> Exit {
     if problems.is_empty() {
         Exit::Done
     } else {
-        Exit::BadNews
+        Exit::Negative
     }
 }
 

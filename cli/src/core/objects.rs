@@ -1,5 +1,5 @@
-//! The code objects of a core: those in it, those a user gives, and those in folders a user names. No other file is
-//! opened, whatever the core says.
+//! Finds the code objects of a core: in the core, in files that a user gives, and in folders that a user names. No other file is opened,
+//! regardless of the paths in the core.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -22,9 +22,9 @@ use super::super::packages::ObjectFile;
 pub(super) struct Found<'data> {
     /// Their files, in the order of the runtime's list and then of the arguments.
     pub(super) images: Vec<Image<'data>>,
-    /// Where they are from.
+    /// Their origins.
     pub(super) objects: Vec<FoundObject>,
-    /// What is wrong with those that a user gave.
+    /// The problems with code objects that the user gave.
     pub(super) problems: Vec<ProblemDocument>,
 }
 
@@ -51,14 +51,14 @@ pub(super) fn find<'data>(
         }
         skipped.extend(found.search(core, folder));
     }
-    // What was not looked at may have been what is still wanted.
+    // The unsearched part may contain a code object that is still missing.
     if !skipped.is_empty() && !found.wanted(core).is_empty() {
         found.problems.extend(skipped);
     }
     Ok(found)
 }
 
-/// The code objects that were not found, and how they can be.
+/// Returns the code objects that were not found, with advice on how to supply them.
 pub(super) fn lost(process: &Process<'_>, found: &Found<'_>) -> Vec<ProblemDocument> {
     let objects = process.objects().iter().zip(&found.images);
     (0..)
@@ -86,7 +86,7 @@ fn problem(index: usize, message: String) -> ProblemDocument {
 }
 
 impl Found<'_> {
-    /// Takes a code object that the user gives.
+    /// Adds a code object that the user gives.
     fn add_given(&mut self, core: &GpuCore<'_>, given: &Path) -> Result<(), Failure> {
         let (path, load_address) = object_and_load(given);
         let file = ObjectFile::open(path, Input::Object, core.limits())?;
@@ -140,7 +140,7 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// The code object at an address; a new one, if there is none.
+    /// Returns the index of the code object at an address. Adds one if there is none.
     fn at(&mut self, load_address: LoadAddress) -> usize {
         let known = self
             .images
@@ -162,13 +162,13 @@ impl Found<'_> {
         }
     }
 
-    /// Those that are lost or stripped.
+    /// Returns the code objects that are lost or stripped.
     fn wanted(&self, core: &GpuCore<'_>) -> Vec<usize> {
         let all = 0..self.images.len();
         all.filter(|&index| self.is_wanted(core, index)).collect()
     }
 
-    /// Looks in a folder for code objects that are lost or stripped. Gives what could not be looked at.
+    /// Searches a folder for lost or stripped code objects. Returns a problem if part of the folder could not be searched.
     fn search(&mut self, core: &GpuCore<'_>, folder: &Path) -> Option<ProblemDocument> {
         let mut wanted = self.wanted(core);
         if wanted.is_empty() {
@@ -232,7 +232,7 @@ impl Found<'_> {
             .is_none_or(|(_, image)| image.is_none())
     }
 
-    /// Whether a code object is lost or has no debugging information.
+    /// Returns true if a code object is lost or has no debugging information.
     fn is_wanted(&self, core: &GpuCore<'_>, index: usize) -> bool {
         let image = self
             .images
@@ -244,7 +244,7 @@ impl Found<'_> {
         })
     }
 
-    /// Whether the runtime says that a code object is in a file of this name.
+    /// Returns true if the runtime's URI of a code object names a file of this name.
     fn is_named(&self, index: usize, path: &Path) -> bool {
         let object = self.objects.get(index);
         let source = object.and_then(|object| ObjectSource::parse(object.uri.raw()));

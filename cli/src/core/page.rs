@@ -1,4 +1,4 @@
-//! `hetdwarf core --html`: the page.
+//! Implements `hetdwarf core --html`.
 
 use hetdwarf::meter::Meter;
 use hetdwarf::report::{CoreDocument, CorePage};
@@ -22,7 +22,7 @@ pub(super) fn write(
 ) -> Result<(), Failure> {
     let sources = Sources::new(&arguments.sources.source_dirs);
     let read = |path: &str, folder: Option<&str>| Some(sources.bytes(path, folder)?.to_vec());
-    // Where a core is says nothing to whoever gets the page.
+    // The folder of a core means nothing to readers of the page.
     let files = arguments.files.iter();
     let names = names(
         &files
@@ -35,7 +35,7 @@ pub(super) fn write(
     if arguments.all {
         page = page.with_all_waves();
     }
-    // It is made before anything is written, so that whoever stops the command finds nothing half done.
+    // The page is built completely before it is written, so that interrupting the command leaves no partial file.
     let mut bytes = Vec::new();
     let mut progress = Progress::new(document.waves.len(), "waves");
     page.write(&mut bytes, &mut |done| progress.show(done))?;

@@ -1,4 +1,4 @@
-//! The stop of the wave that arguments choose: that of a file, with the code object that it runs, or one of a core.
+//! Creates the stop of the chosen wave: from a snapshot with its code object, or from a core.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use super::super::progress::Progress;
 use super::source::{Ask, WaveSource};
 use super::{in_files, log, objects};
 
-/// A wave that arguments choose.
+/// The wave that arguments choose.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen<'c> {
     pub(crate) object: Option<&'c Path>,
@@ -36,7 +36,7 @@ impl<'c> Chosen<'c> {
         Chosen::new(arguments.object.as_deref(), &arguments.wave, options)
     }
 
-    /// * `object`: the code object; nothing with a core.
+    /// * `object`: the code object. None with a core.
     pub(crate) fn new(
         object: Option<&'c Path>,
         arguments: &'c WaveArguments,
@@ -51,7 +51,7 @@ impl<'c> Chosen<'c> {
         }
     }
 
-    /// The files that are read.
+    /// Returns the files that are read.
     pub(crate) fn files(&self) -> impl Iterator<Item = &'c Path> {
         let (core, which) = (self.core, self.which);
         let files = core.files().chain(which.files());
@@ -60,7 +60,7 @@ impl<'c> Chosen<'c> {
     }
 }
 
-/// Calls `then` with the stop of the wave that is chosen, and with the file that messages name.
+/// Calls `then` with the stop of the chosen wave, and with the path that messages name.
 pub(crate) fn with_chosen<T>(
     chosen: &Chosen<'_>,
     err: &mut dyn Write,
@@ -87,7 +87,7 @@ pub(crate) fn with_chosen<T>(
     })
 }
 
-/// What says which code object of a file is meant says nothing of a core's.
+/// Rejects the options that choose a code object of a file, because they do not apply to a core.
 pub(crate) fn check_which(which: &ObjectArguments) -> Result<(), Failure> {
     let given = [
         ("--target", which.target.is_some()),
@@ -102,7 +102,7 @@ pub(crate) fn check_which(which: &ObjectArguments) -> Result<(), Failure> {
     }
 }
 
-/// What messages name.
+/// Returns the path that messages name.
 pub(crate) fn first_file(core: &CoreChoice) -> &Path {
     core.core.first().map_or(Path::new(""), PathBuf::as_path)
 }
@@ -115,7 +115,7 @@ pub(crate) struct Opened<'c> {
 }
 
 impl Opened<'_> {
-    /// Returns the code objects that were not found, and what is wrong with those that the user gave.
+    /// Returns the code objects that were not found, and the problems with those that the user gave.
     pub(crate) fn problems(&self) -> Vec<ProblemDocument> {
         let mut problems = objects::lost(self.programs.process(), self.found);
         problems.extend(self.found.problems.iter().cloned());
@@ -123,7 +123,7 @@ impl Opened<'_> {
     }
 }
 
-/// Opens a core and calls `then` with it; it lives no longer, since it borrows from the files.
+/// Opens a core and calls `then` with it. It borrows from the files, so it cannot be returned.
 pub(crate) fn with_core<T>(
     files: &[PathBuf],
     wanted: &CoreObjects,
@@ -142,7 +142,7 @@ pub(crate) fn with_core<T>(
     Ok(answer)
 }
 
-/// The same with a core whose bytes are there, and the code objects in it.
+/// Opens a core from bytes in memory, with the code objects in it, and calls `then` with it.
 pub(crate) fn with_bytes<T>(
     bytes: &[u8],
     then: impl FnOnce(&Opened<'_>) -> Result<T, Failure>,
@@ -178,7 +178,7 @@ impl WaveSource for Opened<'_> {
     }
 }
 
-/// Where there are no waves there is nothing to choose from, and nobody to ask.
+/// Fails if the core has no waves, because there is no wave to choose.
 fn check_waves(core: &GpuCore<'_>, files: &[PathBuf]) -> Result<(), Failure> {
     match core.waves().len() {
         0 => Err(in_files(
@@ -189,7 +189,7 @@ fn check_waves(core: &GpuCore<'_>, files: &[PathBuf]) -> Result<(), Failure> {
     }
 }
 
-/// Chooses a wave of a core and calls `then` with its stop. Without a choice it is the first wave that faulted.
+/// Chooses a wave of a core and calls `then` with its stop. By default this is the first wave that faulted.
 fn with_stop<T>(
     choice: &CoreChoice,
     wave: Option<&Path>,
@@ -259,23 +259,23 @@ fn with_stop_of_log<T>(
     })
 }
 
-/// Limits what a command asks of all waves of a core together: to as many steps as one question about the core may take. Each
-/// wave has a whole question of its own; once there are too many steps, no further wave is asked.
+/// Limits the total work of a command on all waves of a core to the steps of one query. Each wave also has the limit of a whole query.
+/// After the total is exceeded, no further wave is queried.
 #[derive(Debug)]
 pub(super) struct Budget<'m> {
     meter: &'m Meter,
 }
 
 impl<'m> Budget<'m> {
-    /// As how many steps a wave counts besides what is asked of it.
+    /// The fixed cost of a wave in steps.
     const PER_WAVE: u64 = 1 << 10;
 
-    /// * `meter`: that of the command, for this and for what else it does with the core.
+    /// * `meter`: the command's meter, shared with its other work on the core.
     pub(super) fn new(meter: &'m Meter) -> Budget<'m> {
         Budget { meter }
     }
 
-    /// Pays for a wave.
+    /// Charges the fixed cost of a wave.
     ///
     /// # Errors
     /// The limit, if it is reached.
@@ -283,17 +283,16 @@ impl<'m> Budget<'m> {
         self.meter.work(Budget::PER_WAVE)
     }
 
-    /// Counts what the questions about a wave have cost.
+    /// Charges the cost of the queries about a wave.
     pub(super) fn count(&self, stop: &Stop<'_, '_>) {
-        // What was refused shows at the next wave.
+        // An exceeded limit is reported at the next wave.
         let _ = self.meter.work(stop.meter().steps_of_all());
     }
 }
 
-/// Asks every wave of a core, in order, and groups those with equal answers. All of them together have one budget: those that
-/// it is not enough for have no answer.
+/// Queries every wave of a core, in order, and groups waves with equal answers. They share one budget, and waves beyond it have no answer.
 ///
-/// An answer that cannot be had is one too, with its reason.
+/// A failed query counts as an answer, with its reason.
 pub(crate) fn ask_all_waves<T: serde::Serialize>(
     choice: &CoreChoice,
     options: StopOptions,

@@ -1,4 +1,4 @@
-//! What a person wants of a core: the waves that faulted, then all others in groups, then what could not be read.
+//! Prints a core as text: the waves that faulted, then all others in groups, then the parts that could not be read.
 
 mod verdict;
 
@@ -28,9 +28,9 @@ use super::super::table::{bold, cells, faint, table};
 use super::super::variables;
 use super::source::WaveSource;
 
-/// How many different ways to stop are shown in full, unless all are wanted.
+/// The most kinds of stopped waves that are shown in full, unless `--all` is given.
 const IN_FULL: usize = 4;
-/// How many frames of a stack, and numbers of waves, are shown unless all are wanted.
+/// The most frames of a stack, and numbers of waves, that are shown unless `--all` is given.
 const SHOWN: usize = 12;
 
 pub(super) fn print(
@@ -71,16 +71,16 @@ pub(crate) struct Printer<'p> {
     document: &'p CoreDocument,
     source: &'p dyn WaveSource,
     sources: Sources,
-    /// The files that lines are shown of.
+    /// The source files of the lines that are shown.
     texts: SourceTexts,
     all: bool,
     width: usize,
 }
 
-/// Whether none of the reasons is a fault, the reasons, and the stack.
+/// The kind of a stopped wave: true if no reason is a fault, the reasons, and the stack.
 type Kind<'p> = (bool, &'p [&'static str], &'p [Untrusted<'static>]);
 
-/// Waves that stopped for the same reasons at the same place.
+/// Waves that stopped for the same reasons at the same position.
 struct Alike<'p> {
     first: &'p CoreWaveDocument,
     others: Vec<usize>,
@@ -104,7 +104,7 @@ impl<'p> Printer<'p> {
         }
     }
 
-    /// What a person wants first: the waves that stopped, and then all in groups.
+    /// Prints the overview: the waves that stopped, and then all waves in groups.
     pub(crate) fn first(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         self.verdict(out)?;
         self.summary(out)?;
@@ -121,7 +121,7 @@ impl<'p> Printer<'p> {
         if waves.is_empty() && self.document.note.is_none() {
             return Ok(());
         }
-        // A computer can have GPUs that did nothing.
+        // A computer can have idle GPUs.
         let busy: BTreeSet<u32> = waves.iter().map(|wave| wave.gpu_id).collect();
         let targets: BTreeSet<String> = self
             .document
@@ -150,7 +150,7 @@ impl<'p> Printer<'p> {
         Ok(())
     }
 
-    /// The waves that stopped: those that faulted first; one of each kind in full.
+    /// Prints the stopped waves, those with faults first, and one of each kind in full.
     fn stopped(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         let mut kinds: BTreeMap<Kind<'p>, Alike<'p>> = BTreeMap::new();
         let document = self.document;
@@ -253,7 +253,7 @@ impl<'p> Printer<'p> {
         }
     }
 
-    /// The line that a wave is at, in a frame of the user's own.
+    /// Prints the source line of a wave, in the innermost frame of the user's own code.
     fn source(&mut self, stop: &Stop<'_, '_>, out: &mut dyn Write) -> Result<(), Failure> {
         match own_frame(stop) {
             Some(frame) => self.source_at(&frame, out),
@@ -261,7 +261,7 @@ impl<'p> Printer<'p> {
         }
     }
 
-    /// The line that a frame is at.
+    /// Prints the source line of a frame.
     fn source_at(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,
@@ -290,12 +290,12 @@ impl<'p> Printer<'p> {
         Ok(())
     }
 
-    /// The variables of the innermost frame that is the user's own.
+    /// Prints the variables of the innermost frame of the user's own code.
     fn variables(&self, stop: &Stop<'_, '_>, out: &mut dyn Write) -> Result<(), Failure> {
         let Some(frame) = own_frame(stop) else {
             return Ok(());
         };
-        // Those of lanes that wait are those of where they wait.
+        // Waiting lanes show the variables of the position where they wait.
         let lanes: Vec<Lane> = frame.wave_size().all_lanes().collect();
         let request = VarsRequest::default().lanes(LaneChoice::These(&lanes));
         let mut document = match VarsDocument::new(&frame.whole(), &request) {
@@ -316,7 +316,7 @@ impl<'p> Printer<'p> {
             return Ok(());
         }
         for content in &mut document.frames {
-            // The registers of the wave are printed with its stack.
+            // The wave's registers are printed with its stack.
             content.entry.clear();
         }
         let mut printer = variables::Printer::new(self.width, &document.frames);
@@ -351,7 +351,7 @@ impl<'p> Printer<'p> {
             let plural = if group.waves.len() == 1 { "" } else { "s" };
             let numbers = numbers(&group.waves, self.all);
             let end = format!("  wave{plural} {numbers}");
-            // Callers are what can be left out.
+            // Callers are left out first if the line is too long.
             let taken = [&start, &kernel, &at, &end].map(|text| text.chars().count());
             let room = self.width.saturating_sub(taken.iter().sum());
             let from = match self.all || from.chars().count() <= room {
@@ -515,7 +515,7 @@ fn title(wave: &CoreWaveDocument) -> String {
     format!("wave {} of {kernel} {}", wave.index, place(wave))
 }
 
-/// The workgroup and the wave in it, as AMD's debugger writes it.
+/// Returns the workgroup and the number of the wave in it, as ROCgdb prints them.
 fn place(wave: &CoreWaveDocument) -> String {
     match (wave.workgroup, wave.wave_in_group) {
         (Some([x, y, z]), Some(number)) => format!("({x},{y},{z})/{number}"),
@@ -523,7 +523,7 @@ fn place(wave: &CoreWaveDocument) -> String {
     }
 }
 
-/// The lanes that are active, and their work-items by their places in the grid.
+/// Returns the active lanes, and their work-items by position in the grid.
 fn lanes(wave: &dyn Wave, exec: u128) -> String {
     let active: Vec<u8> = wave
         .wave_size()
@@ -555,7 +555,7 @@ fn others(others: &[usize], all: bool) -> String {
     format!(" {FAINT}({count} more so: waves {numbers}){FAINT:#}")
 }
 
-/// Numbers in ascending order, as `1-3, 7`.
+/// Formats numbers in ascending order, as `1-3, 7`.
 pub(crate) fn numbers(numbers: &[usize], all: bool) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for &number in numbers {
@@ -583,7 +583,7 @@ fn triple([x, y, z]: [u32; 3]) -> String {
     format!("[{x},{y},{z}]")
 }
 
-/// Barrier, acquire and release fence, as AMD's debugger writes them: `B|As|Ra`.
+/// Returns the barrier bit and the acquire and release fences, as ROCgdb prints them: `B|As|Ra`.
 fn fences(dispatch: &DispatchDocument) -> String {
     let mut texts = Vec::new();
     if dispatch.barrier {

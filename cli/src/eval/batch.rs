@@ -1,4 +1,4 @@
-//! `eval --batch`: requests from a file, one a line.
+//! Implements `eval --batch`: reads requests from a file, one per line.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -20,7 +20,7 @@ use hetdwarf::report::{
 };
 use hetdwarf::wave::{Snapshot, Wave};
 
-/// Evaluates a file of requests, one a line.
+/// Evaluates a file of requests.
 pub(super) fn run(path: &Path, settings: &Settings, out: &mut dyn Write) -> Result<Exit, Failure> {
     let wrong = |error: std::io::Error| Failure::in_file(input_name(path), error);
     let named = (path != Path::new(STANDARD_INPUT)).then_some(path);
@@ -40,12 +40,12 @@ pub(super) fn run(path: &Path, settings: &Settings, out: &mut dyn Write) -> Resu
         writeln!(out, "{}", to_json(&document)?)?;
     }
     out.flush()?;
-    Ok(if failed { Exit::BadNews } else { Exit::Done })
+    Ok(if failed { Exit::Negative } else { Exit::Done })
 }
 
 type Waves = HashMap<PathBuf, Result<Rc<Snapshot>, String>>;
 
-/// Returns the answer to a line; what cannot be run answers with an error.
+/// Returns the answer to a line. A malformed request is answered with an error.
 fn answer_line(line: &[u8], folder: &Path, settings: &Settings, waves: &mut Waves) -> EvalDocument {
     let request: Result<Json, _> = serde_json::from_slice(line);
     let id = request
@@ -142,12 +142,12 @@ fn answer_request(
         .map_err(|error| error.to_string())
 }
 
-/// Returns a field that is there and not null.
+/// Returns a field unless it is missing or null.
 fn field<'j>(request: &'j Json, name: &str) -> Option<&'j Json> {
     request.get(name).filter(|value| !value.is_null())
 }
 
-/// Returns a number, or a string that is one.
+/// Returns a number, which may also be given as a string.
 fn number(request: &Json, name: &str) -> Result<Option<u64>, String> {
     let Some(value) = field(request, name) else {
         return Ok(None);
@@ -164,7 +164,7 @@ fn number(request: &Json, name: &str) -> Result<Option<u64>, String> {
         .ok_or_else(|| format!("{name}: expected a number"))
 }
 
-/// Returns an expression: an object with `hex` or `expr`, or its text.
+/// Parses an expression: an object with `hex` or `expr`, or text.
 fn entry(value: &Json) -> Option<Source> {
     match value.as_str() {
         Some(text) => Some(Source::Text(text.to_owned())),

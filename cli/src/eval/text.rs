@@ -1,4 +1,4 @@
-//! The answers, for people.
+//! Prints the answers as text.
 
 use std::io::Write;
 
@@ -57,7 +57,7 @@ fn print_lane(lane: &EvalLane, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the number that bytes in target order stand for.
+/// Returns the number that bytes in target order represent.
 fn little_endian(hex: &str) -> String {
     let bytes = parse_hex_bytes(hex).unwrap_or_default();
     let value = bytes

@@ -1,4 +1,4 @@
-//! What does not fit in a row of the table of kernels: limits, initial registers, arguments and the descriptor.
+//! Prints the details of a kernel: limits, initial registers, arguments and the descriptor.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use hetdwarf::object::{ArgumentInfo, KernelDescriptor, KernelInfo};
 use crate::failure::Failure;
 use crate::table::{cells, table};
 
-/// Prints a kernel; nothing of one of which only the table's row is known.
+/// Prints the details of a kernel. Prints nothing if only the facts in the table are known.
 pub(super) fn print(kernel: &KernelInfo, out: &mut dyn Write) -> Result<(), Failure> {
     let limits = limits(kernel);
     let arguments = kernel.arguments.as_deref().unwrap_or(&[]);
@@ -37,7 +37,7 @@ pub(super) fn print(kernel: &KernelInfo, out: &mut dyn Write) -> Result<(), Fail
     }
 }
 
-/// What a dispatch of the kernel has to keep to.
+/// Returns the limits that a dispatch of the kernel has to observe.
 fn limits(kernel: &KernelInfo) -> Vec<String> {
     let by = |size: [u64; 3]| size.map(|n| n.to_string()).join("x");
     let mut limits = Vec::new();
@@ -76,7 +76,7 @@ fn argument_row(argument: &ArgumentInfo) -> Vec<comfy_table::Cell> {
         number(argument.size),
         text(argument.name.as_ref().map(|name| name as _)),
         text(argument.type_name.as_ref().map(|name| name as _)),
-        // The name is the kind.
+        // A hidden argument is named by its kind.
         text(kind.filter(|_| !argument.hidden).or(Some(&"hidden"))),
     ])
 }
@@ -87,7 +87,7 @@ fn print_descriptor(descriptor: &KernelDescriptor, out: &mut dyn Write) -> Resul
         let is_number = u32::try_from(value).is_ok();
         cells([
             field.name().to_owned(),
-            // The distance to the code is signed and of 64 bits.
+            // The offset of the code is a signed 64-bit number.
             if is_number {
                 value.to_string()
             } else {

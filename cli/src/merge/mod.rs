@@ -228,7 +228,7 @@ impl<'m> Merge<'m> {
             self.lines(out)?;
             return Ok(match (self.is_incomplete, self.has_errors) {
                 (true, _) => Exit::Incomplete,
-                (false, true) => Exit::BadNews,
+                (false, true) => Exit::Negative,
                 (false, false) => Exit::Done,
             });
         };

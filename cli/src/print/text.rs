@@ -1,7 +1,7 @@
-//! Expressions of all lanes, as text.
+//! Prints the values of expressions in all lanes as text.
 //!
-//! A value that all lanes have in common is said once. Other short ones stand in tables with a column for each
-//! lane, long ones in lists with a line for each value.
+//! A value that is equal in all lanes is printed once. Other short values are printed in tables with a column for each lane, long ones in
+//! lists with a line for each value.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -16,10 +16,9 @@ use hetdwarf::report::text::FileNames;
 use hetdwarf::report::{ExpressionDocument, FrameDocument, PrintDocument, QueryErrorDocument};
 use hetdwarf::untrusted::{Escaper, Untrusted};
 
-/// Prints a document with lines of at most `width` characters, where a line can be ended at all. What is wrong
-/// with an expression goes to `err`.
+/// Prints a document in lines of at most `width` characters, where breaking is possible. Errors in expressions are printed to `err`.
 ///
-/// * `is_whole`: whether the document has all lanes of the wave.
+/// * `is_whole`: true if the document has all lanes of the wave.
 pub(super) fn print(
     document: &PrintDocument,
     is_whole: bool,
@@ -45,7 +44,7 @@ pub(super) fn print(
     Ok(print_limit(&document.completeness, out)?)
 }
 
-/// Says where lanes wait whose answers follow.
+/// Prints where the lanes wait whose values follow.
 fn print_place(
     frame: &FrameDocument,
     expressions: &[ExpressionDocument],
@@ -88,7 +87,7 @@ fn print_expressions(
     Ok(())
 }
 
-/// Says which lanes do not execute, whatever the expression.
+/// Prints which lanes are inactive.
 fn print_inactive(document: &PrintDocument, out: &mut dyn Write) -> Result<(), Failure> {
     let lanes = document.expressions.iter().find_map(|e| e.lanes.as_ref());
     let inactive = lanes
@@ -111,7 +110,7 @@ fn print_inactive(document: &PrintDocument, out: &mut dyn Write) -> Result<(), F
     lane_table::print_inactive(&inactive, out)
 }
 
-/// Points at what is wrong.
+/// Prints an error, with a mark under its position in the expression.
 fn print_error(
     text: &str,
     error: &QueryErrorDocument,
@@ -121,11 +120,11 @@ fn print_error(
     writeln!(err, "{ALARM}error{ALARM:#}: {}", error.message)?;
     let (before, after) = text.split_at_checked(error.offset).unwrap_or((text, ""));
     let (mut shown, mut escaper) = (String::new(), Escaper::new());
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = escaper.write(before, &mut shown);
     let at = shown.chars().count();
     let _ = escaper.write(after, &mut shown);
-    // Of a text that is too long, what stands around the place.
+    // A text that is too long is cut around the position.
     let room = width.saturating_sub(2).max(8);
     let start = at.saturating_sub(room / 2);
     let (cut, skipped) = if start == 0 {
@@ -139,7 +138,7 @@ fn print_error(
     Ok(())
 }
 
-/// Returns an expression by its text.
+/// Returns the row of an expression.
 fn row(expression: &ExpressionDocument) -> Row<'_> {
     let label = Untrusted::from(expression.text.raw().trim()).to_string();
     let styled = format!("{BOLD}{label}{BOLD:#}");
@@ -147,20 +146,20 @@ fn row(expression: &ExpressionDocument) -> Row<'_> {
     Row::new(label, styled, lanes)
 }
 
-/// What is said, and of which lanes. Of a long value not all is shown, so that two of different states can look the same.
+/// Groups the lanes by their texts and states. A long value is cut, so values of different states can have the same text.
 fn groups<'d>(row: &Row<'d>) -> Vec<(Shown<'d>, Vec<u8>)> {
     let groups = row.groups_by(|lane| (Shown::of(lane), lane.state));
     let groups = groups.into_iter();
     groups.map(|((shown, _), lanes)| (shown, lanes)).collect()
 }
 
-/// Returns true if an expression is one of a table: short values that are not all the same.
+/// Returns true if an expression belongs into a table: its values are short and differ.
 fn is_narrow(expression: &ExpressionDocument) -> bool {
     let row = row(expression);
     groups(&row).len() > 1 && row.is_narrow()
 }
 
-/// Prints an expression by itself.
+/// Prints an expression outside of the table.
 fn print_alone(
     expression: &ExpressionDocument,
     is_whole: bool,

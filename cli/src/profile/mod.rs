@@ -1,4 +1,4 @@
-//! `hetdwarf profile`.
+//! Implements `hetdwarf profile`.
 
 mod objects;
 mod reader;
@@ -32,7 +32,7 @@ use super::sources::Sources;
 use objects::Found;
 use recording::{ListedObject, Recording};
 
-/// How many rows are printed as text.
+/// The most rows that are printed as text.
 const ROWS: usize = 40;
 
 pub(crate) fn run(
@@ -56,7 +56,7 @@ pub(crate) fn run(
         &arguments.folders,
         &limits,
     )?;
-    // The code objects and the answer about them share what may be kept.
+    // The code objects and the answers about them share the memory limit.
     let opened = found.bytes.iter().flatten().count() as u64;
     let mut limits = limits;
     limits.memory /= opened.saturating_add(1);
@@ -99,15 +99,15 @@ pub(crate) fn run(
         match (&document.completeness.limit, is_whole && is_resolved) {
             (Some(_), _) => Exit::Incomplete,
             (None, true) => Exit::Done,
-            (None, false) => Exit::BadNews,
+            (None, false) => Exit::Negative,
         },
     )
 }
 
-/// What samples are grouped by.
+/// Returns the key by which samples are grouped.
 fn grouping(arguments: &ProfileArguments) -> By {
     match (arguments.by, arguments.format) {
-        // The page is about lines.
+        // The HTML page shows lines.
         (_, ProfileFormat::Html) => By::Line,
         (_, ProfileFormat::Folded) | (ByName::Stack, _) => By::Stack,
         (ByName::Line, _) => By::Line,
@@ -117,7 +117,7 @@ fn grouping(arguments: &ProfileArguments) -> By {
     }
 }
 
-/// Returns how many rows the document has at most.
+/// Returns the most rows of the document.
 fn rows_wanted(arguments: &ProfileArguments) -> Option<usize> {
     match arguments.format {
         ProfileFormat::Text => Some(arguments.top.unwrap_or(ROWS)),
@@ -135,7 +135,7 @@ fn write_page(
 ) -> Result<(), Failure> {
     let sources = Sources::new(&arguments.sources.source_dirs);
     let read = |path: &str, folder: Option<&str>| Some(sources.bytes(path, folder)?.to_vec());
-    // Where a profile is says nothing to whoever gets the page.
+    // The folders of a profile mean nothing to readers of the page.
     let names: Vec<_> = (arguments.files.iter())
         .filter_map(|file| Some(file.file_name()?.to_string_lossy()))
         .collect();
@@ -148,7 +148,7 @@ fn all<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<Untrusted<'static>> {
     texts.map(|text| Untrusted::from(text.clone())).collect()
 }
 
-/// Reads a file of a profiler. Returns its length.
+/// Reads a profiler's file. Returns its length.
 fn read(
     path: &Path,
     recording: &mut Recording,
@@ -215,7 +215,7 @@ fn open<'d>(found: &'d Found, limits: &Limits) -> Vec<Option<CodeObject<'d>>> {
     objects.collect()
 }
 
-/// Loads what is asked of code objects.
+/// Loads the programs of code objects.
 fn load<'a>(objects: &'a [Option<CodeObject<'a>>]) -> Vec<Option<Program<'a>>> {
     let programs = objects.iter();
     let programs = programs.map(|object| Program::load(object.as_ref()?).ok());
@@ -228,7 +228,7 @@ struct Resolver<'r, 'p, 'a> {
     programs: &'p [Option<Program<'a>>],
     meter: &'r Meter,
     profile: Profile<'p, 'a>,
-    /// Why samples could not be looked up.
+    /// The reasons why samples could not be looked up, with counts.
     reasons: BTreeMap<String, u64>,
     by_comment: u64,
 }
@@ -252,7 +252,7 @@ impl<'r, 'p, 'a> Resolver<'r, 'p, 'a> {
         }
     }
 
-    /// Looks all places up, until a limit is reached.
+    /// Looks all positions up, until a limit is reached.
     fn add_all(&mut self) -> hetdwarf::Result<()> {
         let places = self.recording.samples.places();
         places.iter().try_for_each(|place| self.add(place))
@@ -319,7 +319,7 @@ impl<'r, 'p, 'a> Resolver<'r, 'p, 'a> {
         if let (Some((instruction, comment)), true) = (known, listed.id != 0) {
             let size = process.zip(listed.agent).and_then(|(process, agent)| {
                 let (_, lanes) = process.agents.get(&agent)?;
-                // Processors with waves of 32 lanes have waves of 64 as well.
+                // Processors with waves of 32 lanes also have waves of 64.
                 lanes.filter(|lanes| *lanes == 64)
             });
             let instruction = instruction.map_or("", String::as_str);
@@ -339,7 +339,7 @@ impl<'r, 'p, 'a> Resolver<'r, 'p, 'a> {
         *sum = sum.saturating_add(count);
     }
 
-    /// Adds a place by what the profiler says of it. Returns false if that is no position.
+    /// Adds a position from the profiler's comment. Returns false if the comment is not a position.
     fn add_comment(
         &mut self,
         counts: &Counts,
@@ -347,7 +347,7 @@ impl<'r, 'p, 'a> Resolver<'r, 'p, 'a> {
         comment: &str,
         lanes: Option<u64>,
     ) -> bool {
-        // Of code outside of code objects it has a sentence there, with an address at its end.
+        // For code outside of code objects the comment is a sentence that ends with an address.
         if comment.starts_with("Unrecognized code object") {
             return false;
         }
@@ -369,7 +369,7 @@ impl<'r, 'p, 'a> Resolver<'r, 'p, 'a> {
     }
 }
 
-/// `FILE:LINE`, or `FILE:?` for code without a line.
+/// Parses `FILE:LINE`, or `FILE:?` for code without a line.
 fn position(text: &str) -> Option<SourcePosition> {
     let (file, line) = text.rsplit_once(':')?;
     match line {
@@ -378,7 +378,7 @@ fn position(text: &str) -> Option<SourcePosition> {
     }
 }
 
-/// Returns the address in the ELF file.
+/// Returns the virtual address in the ELF file.
 fn linked(listed: &ListedObject, offset: u64) -> u64 {
     match (listed.is_linked, listed.load_base, listed.load_delta) {
         (false, Some(base), Some(delta)) => base.wrapping_add(offset).wrapping_sub(delta),

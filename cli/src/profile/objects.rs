@@ -1,5 +1,5 @@
-//! The code objects that samples are in: those that a user gives, and those in folders that he names, one of which is that of the
-//! profile. No other file is opened, whatever a profile says.
+//! Finds the code objects of a profile: in files that a user gives, and in folders that a user names. No other file is opened, regardless
+//! of the paths in the profile.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,22 +18,22 @@ use super::super::folders::files_below;
 use super::super::packages::ObjectFile;
 use super::recording::{ListedObject, Recording};
 
-/// A code object for each that has samples.
+/// The code objects that were found for a profile.
 pub(super) struct Found {
-    /// By the number of the listed object: its bytes.
+    /// The bytes of each code object, by its number in the recording.
     pub(super) bytes: Vec<Option<Arc<[u8]>>>,
-    /// What has to be said of files that were given, and of those that were looked for.
+    /// The problems with files that were given or searched for.
     pub(super) problems: Vec<String>,
 }
 
-/// How a file can be the one that is meant.
+/// A file that may be the code object.
 struct Candidate {
     bytes: Arc<[u8]>,
     /// The path, for messages.
     path: String,
 }
 
-/// A code object that is looked for.
+/// A code object that is being searched for.
 struct Wanted<'r> {
     number: usize,
     listed: &'r ListedObject,
@@ -112,7 +112,7 @@ pub(super) fn find(
 }
 
 impl Found {
-    /// Takes for each code object the one that fits, if there is one only.
+    /// Assigns each code object its matching file, if there is exactly one.
     fn settle(&mut self, wanted: &mut Vec<Wanted<'_>>) {
         for one in &mut *wanted {
             let candidates = core::mem::take(&mut one.candidates);
@@ -165,12 +165,12 @@ impl<'r> Wanted<'r> {
         let Some(start) = name.strip_suffix(&end) else {
             return false;
         };
-        // PID_GFX; the process is not always known.
+        // The name is PID_GFX. The process is not always known.
         let pid = start.split('_').next().and_then(|pid| pid.parse().ok());
         self.pid.is_none_or(|own| pid == Some(own))
     }
 
-    /// Returns true if the size and the target are those of the code object, as far as they are known.
+    /// Returns true if the size and the target match the code object, as far as they are known.
     fn fits(&self, object: &CodeObject<'_>) -> bool {
         let is_target = |target| object.target().processor().name() == target;
         if !self.target.is_none_or(is_target) {
@@ -184,12 +184,12 @@ impl<'r> Wanted<'r> {
         let all = ends.reduce(|(start, end), (from, to)| (start.min(from), end.max(to)));
         all.is_some_and(|(start, end)| {
             let size = end.saturating_sub(start);
-            // A loader may round up to whole pages.
+            // A loader may round the size up to whole pages.
             wanted == size || Some(wanted) == size.checked_next_multiple_of(4096)
         })
     }
 
-    /// Returns the part of a file that the profile names, if it has the name.
+    /// Returns the part of a file to which the profile's URI refers, if the file has that name.
     fn part<'c>(&self, path: &Path, contents: &'c [u8]) -> Option<&'c [u8]> {
         let ObjectSource::File {
             path: stated,
@@ -208,7 +208,7 @@ impl<'r> Wanted<'r> {
         }
     }
 
-    /// Returns true if nothing is known that a file could be compared with.
+    /// Returns true if the profile has no size to compare a file with.
     fn is_blind(&self) -> bool {
         self.listed.load_size.is_none_or(|size| size == 0)
     }
@@ -221,7 +221,7 @@ impl<'r> Wanted<'r> {
     }
 }
 
-/// Takes the code objects of a file that is given.
+/// Adds the code objects of a file that the user gives.
 fn add_given(
     path: &Path,
     wanted: &mut [Wanted<'_>],
@@ -257,7 +257,7 @@ fn add_given(
     Ok(())
 }
 
-/// Takes a code object that rocprofv3 saved.
+/// Adds a code object that rocprofv3 saved.
 fn add_saved(path: &Path, wanted: &mut [Wanted<'_>], limits: &Limits) {
     for one in wanted.iter_mut().filter(|one| one.is_saved_as(path)) {
         let Ok(contents) = Contents::open(path, Input::Object) else {
@@ -270,7 +270,7 @@ fn add_saved(path: &Path, wanted: &mut [Wanted<'_>], limits: &Limits) {
     }
 }
 
-/// Takes code objects of a file in a folder: at the place that a profile names, or those that have the size.
+/// Adds code objects of a file in a folder: the one at the URI's offset, or those of a matching size.
 fn add_file(path: &Path, wanted: &mut [Wanted<'_>], limits: &Limits) {
     let Ok(contents) = Contents::open(path, Input::Object) else {
         return;

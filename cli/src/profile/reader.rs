@@ -1,4 +1,4 @@
-//! What the parts of a JSON file are read with.
+//! The state shared by the readers of JSON files.
 
 use std::path::Path;
 
@@ -9,29 +9,29 @@ use serde::de::MapAccess;
 use super::recording::{Recording, Scope};
 use super::stream::{Fields, Number, skip};
 
-/// What is read with.
+/// The state of reading a file.
 pub(super) struct Reader<'r> {
     pub(super) recording: &'r mut Recording,
     pub(super) meter: &'r Meter,
-    /// The process that is read.
+    /// The process that is being read.
     pub(super) scope: Scope,
     pub(super) path: &'r Path,
-    /// True the second time: only samples are read.
+    /// True in the second pass, which reads only samples.
     pub(super) again: bool,
-    /// True if the file has what is expected of one.
+    /// True if the file has the expected fields.
     pub(super) is_known: bool,
     /// The first process of the file.
     pub(super) first: Scope,
-    /// Gives back what is kept of the part of the file that was read.
+    /// Releases the memory of the part of the file that was read.
     pub(super) release: &'r dyn Fn(),
-    /// How many samples were read since.
+    /// The number of samples since the last release.
     pub(super) since: u32,
     /// The header of a thread trace's rows.
     pub(super) header: Option<Vec<String>>,
 }
 
 impl Reader<'_> {
-    /// Goes on unless a limit is reached, which is kept.
+    /// Converts an error to a message, and keeps it if it is a limit.
     pub(super) fn check<T>(&mut self, result: Result<T, Error>) -> Result<T, String> {
         result.map_err(|error| {
             let text = error.to_string();
@@ -45,9 +45,9 @@ impl Reader<'_> {
         self.check(held)
     }
 
-    /// Is told of each sample.
+    /// Counts a sample, and releases memory from time to time.
     pub(super) fn go_on(&mut self) {
-        /// So many samples are in some tens of megabytes.
+        /// The number of samples in some tens of megabytes.
         const SAMPLES: u32 = 1 << 15;
         self.since = self.since.saturating_add(1);
         if self.since >= SAMPLES {
@@ -57,7 +57,7 @@ impl Reader<'_> {
     }
 }
 
-/// Three numbers.
+/// Three numbers: x, y and z.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Triple(pub(super) [Option<u64>; 3]);
 

@@ -1,7 +1,7 @@
-//! What files of profilers say: the samples, counted by place, and the tables that go with them.
+//! Holds the contents of profilers' files: the samples, counted by position, and the tables that they refer to.
 //!
-//! A table may come after the samples that need it. So places name code objects and kernels by numbers that are given at
-//! the first mention, and what the tables say of them is filled in.
+//! A table may come after the samples that refer to it. So positions refer to code objects and kernels by numbers, which are assigned at
+//! the first mention. The facts in the tables are filled in later.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use hetdwarf::error::Error;
 use hetdwarf::meter::Meter;
 use hetdwarf::profile::{Activity, DispatchShape, Sample, Samples, Site, Started};
 
-/// A process of a file.
+/// The index of a process in a recording.
 pub(super) type Scope = u32;
 
 /// A code object, by its number in its process.
@@ -18,7 +18,7 @@ pub(super) type Scope = u32;
 pub(super) struct ListedObject {
     pub(super) scope: Scope,
     pub(super) id: u64,
-    /// Set if a table of the file has it.
+    /// True if a table of the file lists it.
     pub(super) is_listed: bool,
     pub(super) uri: String,
     pub(super) load_base: Option<u64>,
@@ -26,7 +26,7 @@ pub(super) struct ListedObject {
     pub(super) load_delta: Option<u64>,
     /// The agent that it is loaded on.
     pub(super) agent: Option<u64>,
-    /// Set if addresses are those of the ELF file already.
+    /// True if addresses are already virtual addresses of the ELF file.
     pub(super) is_linked: bool,
 }
 
@@ -36,9 +36,9 @@ pub(super) struct Process {
     /// The file.
     pub(super) file: PathBuf,
     pub(super) pid: Option<u64>,
-    /// The names of agents by their handles, and how many lanes their waves have at least.
+    /// The names of agents by handle, and the minimum number of lanes of their waves.
     pub(super) agents: BTreeMap<u64, (String, Option<u64>)>,
-    /// By the number of a text: of instructions, and what is said of each.
+    /// The texts of instructions, and their comments, both by number.
     pub(super) instructions: Vec<String>,
     pub(super) comments: Vec<String>,
 }
@@ -50,7 +50,7 @@ pub(super) struct Dispatch {
     pub(super) kernel: Option<u32>,
 }
 
-/// A sample as files have it.
+/// A sample as it is in the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RawSample {
     pub(super) code_object: Option<u64>,
@@ -65,7 +65,7 @@ pub(super) struct RawSample {
     pub(super) text: Option<u64>,
 }
 
-/// What files say.
+/// The contents of profilers' files.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
     pub(super) samples: Samples,
@@ -76,34 +76,34 @@ pub(super) struct Recording {
     pub(super) kernels: Vec<Option<String>>,
     kernels_by_id: HashMap<(Scope, u64), u32>,
     dispatches: HashMap<(Scope, u64), Dispatch>,
-    /// The last dispatch that was looked up; samples of one mostly follow each other.
+    /// The last dispatch that was looked up. Consecutive samples are mostly of the same dispatch.
     last_dispatch: Option<((Scope, u64), Option<Dispatch>)>,
-    /// Set if a dispatch was read after samples.
+    /// True if a dispatch was read after samples that refer to it.
     pub(super) is_late: bool,
-    /// Texts of instructions that have no address: the instruction, and what is said of it.
+    /// The texts of instructions without an address: the instruction, and its comment.
     pub(super) texts: Vec<[String; 2]>,
     texts_by_name: HashMap<[String; 2], u32>,
-    /// Samples that were left out, by the reason.
+    /// The numbers of discarded samples by reason.
     pub(super) discarded: BTreeMap<&'static str, u64>,
-    /// Fields that are not known.
+    /// The names of unknown fields.
     pub(super) unknown: BTreeSet<String>,
-    /// What has to be said of the files.
+    /// The notes on the files.
     pub(super) notes: BTreeSet<String>,
-    /// What is wrong with them.
+    /// The problems with the files.
     pub(super) problems: Vec<String>,
-    /// Set if samples are executions of a thread trace.
+    /// True if samples are executions in a thread trace.
     pub(super) is_trace: bool,
-    /// The limit that was reached, if one was.
+    /// The limit that was reached, if any.
     pub(super) limit: Option<Error>,
 }
 
-/// Prefixes of names, which say nothing.
+/// The prefixes of names, which are removed.
 pub(super) const INSTRUCTION_TYPE: &str = "ROCPROFILER_PC_SAMPLING_INSTRUCTION_TYPE_";
 pub(super) const STALL_REASON: &str = "ROCPROFILER_PC_SAMPLING_INSTRUCTION_NOT_ISSUED_REASON_";
 
-/// The most names of fields that are remembered.
+/// The most names of fields that are kept.
 const MOST_UNKNOWN: usize = 32;
-/// The longest of them.
+/// The longest name that is kept.
 const LONGEST: usize = 64;
 
 impl Recording {
@@ -121,7 +121,7 @@ impl Recording {
         self.processes.get_mut(usize::try_from(scope).ok()?)
     }
 
-    /// Notes a field that is not known.
+    /// Notes an unknown field.
     pub(super) fn note_unknown(&mut self, name: &[u8]) {
         let name = &*String::from_utf8_lossy(name);
         let is_new = !self.unknown.contains(name);
@@ -130,7 +130,7 @@ impl Recording {
         }
     }
 
-    /// Leaves a sample out.
+    /// Discards a sample.
     pub(super) fn discard(&mut self, reason: &'static str) {
         let count = self.discarded.entry(reason).or_default();
         *count = count.saturating_add(1);
@@ -215,7 +215,7 @@ impl Recording {
         Ok(number)
     }
 
-    /// Counts a sample.
+    /// Adds a sample.
     ///
     /// # Errors
     /// If a limit is reached.

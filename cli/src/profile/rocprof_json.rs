@@ -1,6 +1,6 @@
-//! rocprofv3's results as JSON: PC samples, with the tables of code objects, kernels and dispatches.
+//! Reads rocprofv3's JSON output: PC samples, with the tables of code objects, kernels and dispatches.
 //!
-//! Fields that are not known are noted, not errors. Source: `spec-notes/profiles.md`.
+//! Unknown fields are noted and are not errors. Source: `spec-notes/profiles.md`.
 
 use std::path::Path;
 
@@ -14,12 +14,12 @@ use super::rocprof_samples::SampleFields;
 use super::stream::{Fields, List, Number, Object, Text, Values, skip};
 use super::trace::{RowSeed, add_row};
 
-/// Reads a file. Returns false if it is of another form.
+/// Reads a file. Returns false if it has another format.
 ///
-/// * `release`: gives back what is kept of the bytes, as those that were read are not needed any more.
+/// * `release`: releases the memory of the bytes that were read so far.
 ///
 /// # Errors
-/// What is wrong with it; what was read before is counted.
+/// The problem with the file. Everything read before it is counted.
 pub(super) fn read(
     recording: &mut Recording,
     path: &Path,
@@ -53,7 +53,7 @@ pub(super) fn read(
         }
         header = reader.header.take();
         is_known |= reader.is_known;
-        // A dispatch or a header that comes after what needs it is known the second time.
+        // If a dispatch or a header comes after the samples that need it, a second pass finds it.
         let is_late = core::mem::take(&mut recording.is_late) && recording.limit.is_none();
         if again || !is_late {
             break;
@@ -183,7 +183,7 @@ impl<'de> Fields<'de> for Metadata<'_, '_> {
     }
 }
 
-/// A field that has a handle.
+/// A field that contains a handle.
 struct Handle(Option<u64>);
 
 impl<'de> Fields<'de> for Handle {
@@ -303,7 +303,7 @@ impl<'de> Fields<'de> for CodeObjectFields<'_, '_> {
 
     fn end(&mut self) -> Result<(), String> {
         let found = core::mem::take(&mut self.object);
-        // Numbers without a code object have an empty entry.
+        // Unused numbers of code objects have an empty entry.
         if !core::mem::take(&mut self.has_id) || found.id == 0 {
             return Ok(());
         }
@@ -381,7 +381,7 @@ impl<'de> Fields<'de> for Buffers<'_, '_> {
                 workgroup: Triple::default(),
                 grid: Triple::default(),
             })),
-            // The other traces that the tool writes here have no code.
+            // Other traces in this file have no code addresses.
             _ => skip(map),
         }
     }

@@ -1,4 +1,4 @@
-//! A PC sample of rocprofv3, as JSON.
+//! Reads a PC sample of rocprofv3's JSON output.
 
 use hetdwarf::profile::NameId;
 use serde::de::MapAccess;
@@ -7,11 +7,11 @@ use super::reader::{Reader, Triple};
 use super::recording::{INSTRUCTION_TYPE, RawSample, STALL_REASON};
 use super::stream::{Fields, Number, Object, Text, skip};
 
-/// A sample.
+/// Reads the fields of a sample.
 pub(super) struct SampleFields<'s, 'r> {
     reader: &'s mut Reader<'r>,
     sample: RawSample,
-    /// The last type and the last reason, with their numbers.
+    /// The last instruction type and the last stall reason, with their numbers.
     last_names: [Option<(String, NameId)>; 2],
 }
 
@@ -83,7 +83,7 @@ impl<'de> Fields<'de> for RecordFields<'_, '_, '_> {
                 let text = map.next_value_seed(Text)?;
                 self.0.sample.kind = self.0.name(&text, INSTRUCTION_TYPE, 0);
             }
-            // The reason of one that was issued means nothing.
+            // An issued instruction has no meaningful stall reason.
             b"snapshot" if sample.issued.is_some_and(|issued| issued != 0) => skip(map)?,
             b"snapshot" => map.next_value_seed(Object(&mut SnapshotFields(&mut *self.0)))?,
             b"hw_id" | b"flags" | b"timestamp" | b"corr_id" | b"wave_cnt" | b"size" => skip(map)?,

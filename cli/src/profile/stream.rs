@@ -1,6 +1,6 @@
-//! JSON that is read as it comes, so that what is kept does not grow with the file: `serde` calls a reader for each field.
+//! Reads JSON as a stream, so that memory does not grow with the file: `serde` calls a reader for each field.
 //!
-//! A value of another type than the one that is expected is passed over, and counts as missing.
+//! A value of an unexpected type is skipped, and counts as missing.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,16 +12,16 @@ pub(super) trait Fields<'de> {
     /// Reads the value of a field, from `map`.
     fn field<A: MapAccess<'de>>(&mut self, name: &[u8], map: &mut A) -> Result<(), A::Error>;
 
-    /// Ends an object.
+    /// Finishes an object.
     ///
     /// # Errors
-    /// If no more can be read.
+    /// If reading cannot continue.
     fn end(&mut self) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// Visits what is of another type.
+/// Skips scalars of an unexpected type.
 macro_rules! pass_over {
     ($($visit:ident $type:ty),*) => {
         $(fn $visit<E: Error>(self, _: $type) -> Result<Self::Value, E> { Ok(Self::Value::default()) })*
@@ -29,7 +29,7 @@ macro_rules! pass_over {
     };
 }
 
-/// Passes over a list.
+/// Skips a list.
 macro_rules! pass_over_list {
     () => {
         fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
@@ -39,7 +39,7 @@ macro_rules! pass_over_list {
     };
 }
 
-/// Passes over an object.
+/// Skips an object.
 macro_rules! pass_over_object {
     () => {
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -49,7 +49,7 @@ macro_rules! pass_over_object {
     };
 }
 
-/// An object, whose fields are read by `F`.
+/// Deserializes an object, whose fields `F` reads.
 pub(super) struct Object<'f, F>(pub(super) &'f mut F);
 
 impl<'de, F: Fields<'de>> DeserializeSeed<'de> for Object<'_, F> {
@@ -69,7 +69,7 @@ impl<'de, F: Fields<'de>> Visitor<'de> for Object<'_, F> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(name) = map.next_key_seed(Name)? {
-            // One serializer writes a name with a blank at its end.
+            // One serializer writes a name with a trailing space.
             self.0.field(name.trim_ascii(), &mut map)?;
         }
         self.0.end().map_err(A::Error::custom)
@@ -79,7 +79,7 @@ impl<'de, F: Fields<'de>> Visitor<'de> for Object<'_, F> {
     pass_over_list!();
 }
 
-/// A list of objects, of each of which the fields are read by `F`.
+/// Deserializes a list of objects. `F` reads the fields of each.
 pub(super) struct List<'f, F>(pub(super) &'f mut F);
 
 impl<'de, F: Fields<'de>> DeserializeSeed<'de> for List<'_, F> {
@@ -106,7 +106,7 @@ impl<'de, F: Fields<'de>> Visitor<'de> for List<'_, F> {
     pass_over_object!();
 }
 
-/// The name of a field. Nothing needs it to be UTF-8.
+/// Deserializes the name of a field, which need not be UTF-8.
 struct Name;
 
 impl<'de> DeserializeSeed<'de> for Name {
@@ -133,7 +133,7 @@ impl<'de> Visitor<'de> for Name {
     }
 }
 
-/// A text; empty if it is none.
+/// Deserializes text. Values of other types are empty.
 #[derive(Clone, Copy)]
 pub(super) struct Text;
 
@@ -165,7 +165,7 @@ impl<'de> Visitor<'de> for Text {
     pass_over_object!();
 }
 
-/// A number of 64 bits; None if it is none, or is less than 0 or too large.
+/// Deserializes an unsigned 64-bit number. Other values are None.
 #[derive(Clone, Copy)]
 pub(super) struct Number;
 
@@ -201,7 +201,7 @@ impl<'de> Visitor<'de> for Number {
     pass_over_object!();
 }
 
-/// Returns a number as a text, in decimal, or in hexadecimal after `0x`.
+/// Parses a number in decimal, or in hexadecimal after `0x`.
 pub(super) fn parse_number(text: &str) -> Option<u64> {
     let text = text.trim();
     match text.strip_prefix("0x") {
@@ -210,7 +210,7 @@ pub(super) fn parse_number(text: &str) -> Option<u64> {
     }
 }
 
-/// A list of values that are of one kind, of which each is given to `F`.
+/// Deserializes a list of values of one kind, and passes each to `F`.
 pub(super) struct Values<'f, S, F>(pub(super) S, pub(super) &'f mut F);
 
 impl<'de, S, F> DeserializeSeed<'de> for Values<'_, S, F>
@@ -247,7 +247,7 @@ where
     pass_over_object!();
 }
 
-/// Passes over the value of a field.
+/// Skips the value of a field.
 pub(super) fn skip<'de, A: MapAccess<'de>>(map: &mut A) -> Result<(), A::Error> {
     map.next_value::<IgnoredAny>().map(|_| ())
 }

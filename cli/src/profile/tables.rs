@@ -1,4 +1,4 @@
-//! Profiles as CSV: PC samples, which have neither code objects nor addresses, and the statistics of a thread trace, which have both.
+//! Reads profiles in CSV: PC samples, which lack code objects and addresses, and the statistics of a thread trace, which have both.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use super::recording::{INSTRUCTION_TYPE, Recording, STALL_REASON, Scope};
 use super::stream::parse_number;
 use super::trace::TraceRow;
 
-/// The forms.
+/// The format of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Samples,
     Trace,
 }
 
-/// The columns of PC samples that are known.
+/// The known columns of PC samples.
 const COLUMNS: [&str; 10] = [
     "sample_timestamp",
     "exec_mask",
@@ -32,10 +32,10 @@ const COLUMNS: [&str; 10] = [
     "wave_count",
 ];
 
-/// Reads a file. Returns false if it is of another form.
+/// Reads a file. Returns false if it has another format.
 ///
 /// # Errors
-/// What is wrong with it; what was read before is counted.
+/// The problem with the file. Everything read before it is counted.
 pub(super) fn read(
     recording: &mut Recording,
     path: &Path,
@@ -80,7 +80,7 @@ pub(super) fn read(
             Ok(false) => return Ok(true),
             Err(error) => return Err(error.to_string()),
         }
-        // The last row of a file that is cut has too few values.
+        // The last row of a truncated file has too few values.
         if record.len() != header.len() {
             recording.discard("its row has another number of values than the header");
             continue;

@@ -1,4 +1,4 @@
-//! A profile as text.
+//! Prints a profile as text.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -12,9 +12,9 @@ use super::super::failure::{Failure, print_limit};
 use super::super::style::BOLD;
 use super::super::table::{bold, cells, table};
 
-/// How many characters the last column has at least.
+/// The minimum width of the last column.
 const LEAST: usize = 24;
-/// How many rows are printed of lanes that were off.
+/// The most rows about inactive lanes that are printed.
 const ROWS: usize = 12;
 
 pub(super) fn print(
@@ -132,7 +132,7 @@ fn print_rows(
         }
         table_rows.push(cells);
     }
-    // What is before the last column, with two blanks after each.
+    // The width of the columns before the last, with two spaces after each.
     let columns = 0..header.len() - 1;
     let before: usize = columns
         .map(|column| {
@@ -162,14 +162,14 @@ fn print_rows(
     Ok(())
 }
 
-/// Returns a file without its folders, and the line.
+/// Returns the line and the name of its file without folders.
 fn line_of(branch: &BranchDocument) -> Option<String> {
     let file = branch.file.as_ref()?.to_string();
     let name = file.rsplit('/').next().unwrap_or(&file);
     Some(format!("{name}:{}", branch.line?))
 }
 
-/// What switched lanes off.
+/// Returns the position of the branch that switched lanes off.
 fn place(row: &DivergenceDocument) -> String {
     let Some(branch) = &row.branch else {
         let mut text = row.text.unwrap_or_default().to_owned();
@@ -223,7 +223,7 @@ fn print_divergence(
     Ok(())
 }
 
-/// Returns a line for each stack, as tools for flame graphs read it.
+/// Prints a line for each stack in the folded format of flame graph tools.
 pub(super) fn print_folded(document: &ProfileDocument, out: &mut dyn Write) -> Result<(), Failure> {
     for row in &document.rows {
         writeln!(out, "{} {}", row.by, row.samples)?;

@@ -1,4 +1,4 @@
-//! Statistics of a thread trace: `code.json`, and the CSV that goes with it. Columns are known by their names.
+//! Reads the statistics of a thread trace: `code.json` and the CSV file next to it. Columns are identified by name.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::reader::Reader;
 use super::recording::{Recording, Scope};
 use super::stream::parse_number;
 
-/// The columns of `code.json`, where it does not name them.
+/// The columns of `code.json` if the file does not name them.
 const HEADER: [&str; 10] = [
     "ISA",
     "_",
@@ -25,7 +25,7 @@ const HEADER: [&str; 10] = [
     "Idle",
 ];
 
-/// An instruction with what was counted of it.
+/// An instruction with its counts.
 #[derive(Debug, Default)]
 pub(super) struct TraceRow<'t> {
     instruction: &'t str,
@@ -33,14 +33,14 @@ pub(super) struct TraceRow<'t> {
     object: Option<u64>,
     address: Option<u64>,
     hits: u64,
-    /// Of latency, of stalls, and idle.
+    /// The cycles of latency, of stalls, and of idling.
     cycles: [u64; 3],
     issued: u64,
     stalled: u64,
 }
 
 impl<'t> TraceRow<'t> {
-    /// Takes the value of a column. Returns false if the column is not known.
+    /// Sets the value of a column. Returns false if the column is unknown.
     pub(super) fn set(&mut self, column: &str, text: &'t str) -> bool {
         let number = || parse_number(text);
         let [latency, stall, idle] = &mut self.cycles;
@@ -76,7 +76,7 @@ impl<'t> TraceRow<'t> {
 }
 
 impl Recording {
-    /// Counts what a thread trace has of an instruction.
+    /// Adds the counts of an instruction in a thread trace.
     ///
     /// # Errors
     /// If a limit is reached.
@@ -86,7 +86,7 @@ impl Recording {
         row: &TraceRow<'_>,
         meter: &Meter,
     ) -> Result<(), Error> {
-        // A comment stands before the first instruction of a kernel.
+        // A comment precedes the first instruction of a kernel.
         let has_none = row.hits == 0 && row.cycles == [0; 3] && row.issued == 0 && row.stalled == 0;
         if has_none || row.instruction.starts_with(';') {
             return Ok(());
@@ -116,7 +116,7 @@ impl Recording {
         }
         self.is_trace = true;
         sample.cycles = row.cycles;
-        // Newer files have samples beside or in place of executions.
+        // Newer files have samples in addition to, or in place of, executions.
         let (issued, stalled) = (Activity::Issued(None), Activity::Stalled(None));
         let parts = match row.issued.saturating_add(row.stalled) {
             0 => [(row.hits, Activity::Unknown), (0, stalled)],
@@ -134,7 +134,7 @@ impl Recording {
     }
 }
 
-/// A row of `code.json`: the text of each value.
+/// Deserializes a row of `code.json` into the text of each value.
 #[derive(Clone, Copy)]
 pub(super) struct RowSeed;
 
@@ -166,7 +166,7 @@ impl<'de> Visitor<'de> for RowSeed {
     }
 }
 
-/// A value as a text; empty if it is a list or an object.
+/// Deserializes a value as text. Lists and objects are empty.
 struct Cell;
 
 impl<'de> DeserializeSeed<'de> for Cell {
@@ -219,7 +219,7 @@ impl<'de> Visitor<'de> for Cell {
     }
 }
 
-/// Counts a row of `code.json`.
+/// Adds a row of `code.json`.
 pub(super) fn add_row(reader: &mut Reader<'_>, cells: &[String]) -> Result<(), String> {
     let mut row = TraceRow::default();
     let mut unknown = Vec::new();

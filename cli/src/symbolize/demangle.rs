@@ -1,7 +1,7 @@
-//! Names of functions as the source has them, made of those for the linker.
+//! Demangles the linkage names of functions.
 //!
-//! The libraries that read mangled names recurse into them, and what they print can be far longer than what they read: lengths and depths
-//! are bounded here. A name beyond them is printed as it is.
+//! The libraries recurse into mangled names, and their output can be far longer than the input. This module limits lengths and depths. A
+//! name beyond the limits is printed as it is.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -10,12 +10,12 @@ use cpp_demangle::{BorrowedSymbol, DemangleOptions, ParseOptions};
 
 /// The longest name that is demangled, in bytes.
 const LONGEST: usize = 4096;
-/// The longest name that is made, in bytes.
+/// The longest demangled name, in bytes.
 const LONGEST_MADE: usize = 16 << 10;
-/// How deep names are nested.
+/// The deepest nesting of names.
 const DEPTH: u32 = 96;
 
-/// Demangles a name of Rust or C++ for people: without hashes.
+/// Demangles a name of Rust or C++ without hashes.
 pub(super) fn demangled(name: &str) -> Cow<'_, str> {
     match short_enough(name).and_then(|name| rust(name).or_else(|| itanium(name))) {
         Some(made) => Cow::Owned(made),
@@ -50,7 +50,7 @@ fn rust(name: &str) -> Option<String> {
     Some(made.0)
 }
 
-/// Demangles a name of the Itanium C++ ABI. What compilers add after a dot stands in parentheses.
+/// Demangles a name of the Itanium C++ ABI. A suffix that a compiler adds after a dot is printed in parentheses.
 fn itanium(name: &str) -> Option<String> {
     let underscores = name.bytes().take_while(|byte| *byte == b'_').count();
     if !(1..=4).contains(&underscores) || name.as_bytes().get(underscores) != Some(&b'Z') {
@@ -75,7 +75,7 @@ fn itanium(name: &str) -> Option<String> {
     Some(made)
 }
 
-/// Leaves out what the library writes before the end of arguments: the blank of `> >`, and the comma after an empty pack.
+/// Removes the blank of `> >` and the comma after an empty pack, which the library writes at the end of arguments.
 fn tidy(name: &str) -> String {
     let mut made = String::with_capacity(name.len());
     for letter in name.chars() {
@@ -92,7 +92,7 @@ fn tidy(name: &str) -> String {
     made
 }
 
-/// What LLVM writes after a number of a type in place of the type before it.
+/// The suffixes that LLVM writes after a number in place of a cast.
 const SUFFIXES: [(&str, &str); 5] = [
     ("(unsigned int)", "u"),
     ("(unsigned long long)", "ull"),
@@ -113,10 +113,10 @@ fn typed_number(text: &str) -> Option<(&str, &'static str, &str)> {
     (count > 0).then_some((number, suffix, rest))
 }
 
-/// Writes numbers and closures as LLVM does: `8u` in place of `(unsigned int)8`, `'lambda0'(int)` in place of `{lambda(int)#2}`.
+/// Rewrites numbers and closures as LLVM does: `8u` for `(unsigned int)8`, `'lambda0'(int)` for `{lambda(int)#2}`.
 fn in_words_of_llvm(name: &str) -> String {
     let mut made = String::with_capacity(name.len());
-    // Where the names of closures end in `made` whose braces are open; None for other braces.
+    // For each open brace, the end of the closure's name in `made`. None for braces that are not of closures.
     let mut open: Vec<Option<usize>> = Vec::new();
     let mut rest = name;
     while let Some(letter) = rest.chars().next() {
@@ -157,7 +157,7 @@ fn in_words_of_llvm(name: &str) -> String {
     made
 }
 
-/// Text that is refused once it is too long.
+/// Text that rejects output beyond a length.
 #[derive(Default)]
 struct Bounded(String);
 
@@ -175,7 +175,7 @@ impl fmt::Write for Bounded {
 mod tests {
     use super::*;
 
-    /// The expected names are those that llvm-cxxfilt 22 prints.
+    /// The expected names are the output of llvm-cxxfilt 22.
     #[test]
     fn names_of_llvm() {
         for (name, expected) in [
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// Names that were made to recurse, and to grow: each substitution names two of the one before.
+    /// Names that recurse, and names that grow: each substitution refers twice to the one before.
     #[test]
     fn hostile_names_end() {
         let deep = format!("_Z1f{}i", "P".repeat(LONGEST - 6));

@@ -1,4 +1,4 @@
-//! `hetdwarf symbolize`.
+//! Implements `hetdwarf symbolize`.
 
 mod demangle;
 mod llvm;
@@ -25,7 +25,7 @@ use hetdwarf::untrusted::Untrusted;
 use request::Request;
 use shape::Shape;
 
-/// How many different problems are printed.
+/// The most different problems that are printed.
 const MOST_PROBLEMS: usize = 16;
 
 pub(crate) fn run(
@@ -63,7 +63,7 @@ pub(crate) fn run(
     })
 }
 
-/// What the arguments that are no options name.
+/// The inputs that the positional arguments name.
 struct Inputs<'i> {
     objects: Vec<&'i Path>,
     addresses: Vec<&'i Path>,
@@ -76,7 +76,7 @@ impl<'i> Inputs<'i> {
         let (standard, given): (Vec<&Path>, Vec<&Path>) =
             paths.partition(|path| *path == Path::new(STANDARD_INPUT));
         let (objects, addresses): (Vec<&Path>, Vec<&Path>) = match arguments.format {
-            // Its addresses can be any text.
+            // Addresses of llvm-symbolizer can be any text.
             SymbolizeFormat::Llvm => {
                 let count = usize::from(arguments.core.is_empty());
                 let (objects, addresses) = given.split_at(count.min(given.len()));
@@ -96,7 +96,7 @@ impl<'i> Inputs<'i> {
         })
     }
 
-    /// Answers all lines, each before the next one is waited for.
+    /// Answers all lines, each before the next one is read.
     fn each<W: Write>(
         &self,
         out: &mut W,
@@ -118,13 +118,13 @@ impl<'i> Inputs<'i> {
     }
 }
 
-/// Returns true if an argument is an address and no path.
+/// Returns true if an argument is an address and not a path.
 fn is_address(path: &Path) -> bool {
     path.to_str()
         .is_some_and(|text| !text.contains('/') && Request::parse(text).is_some())
 }
 
-/// The answers of one run.
+/// The state of answering requests.
 struct Answers<'s, 'p, 'a, 'e> {
     symbolizer: &'s Symbolizer<'p, 'a>,
     lookups: Lookups<'s, 'p, 'a>,
@@ -138,7 +138,7 @@ struct Answers<'s, 'p, 'a, 'e> {
 /// An address that was looked up.
 struct Answer {
     address: ProcessAddress,
-    /// The code objects that have it.
+    /// The code objects that contain it.
     objects: Vec<usize>,
     symbolized: Symbolized,
 }
@@ -169,12 +169,12 @@ impl<'s, 'p, 'a, 'e> Answers<'s, 'p, 'a, 'e> {
     fn exit(&self) -> Exit {
         match (self.has_problem, self.is_ambiguous) {
             (true, _) => Exit::Incomplete,
-            (false, true) => Exit::BadNews,
+            (false, true) => Exit::Negative,
             (false, false) => Exit::Done,
         }
     }
 
-    /// Looks an address up; None if there is no such code object or symbol.
+    /// Looks up an address. Returns None if there is no such code object or symbol.
     fn answer(&mut self, request: &Request<'_>) -> Option<Answer> {
         let place = match *request {
             Request::Process(address) => Err(ProcessAddress(address)),
@@ -222,7 +222,7 @@ impl<'s, 'p, 'a, 'e> Answers<'s, 'p, 'a, 'e> {
         })
     }
 
-    /// Says once what could not be read.
+    /// Prints a problem the first time it occurs.
     fn note(&mut self, problem: &hetdwarf::Error) {
         self.has_problem = true;
         let text = problem.to_string();

@@ -1,4 +1,4 @@
-//! The code objects that addresses are looked up in: those of files, or those of a core.
+//! Opens the code objects in which addresses are looked up: from files, or from a core.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -23,7 +23,7 @@ use hetdwarf::object::{
     code_objects_or_host, select,
 };
 
-/// Opens the code objects and calls `then` with a symbolizer of them; it lives no longer, since it borrows from the files.
+/// Opens the code objects and calls `then` with a symbolizer of them. It borrows from the files, so it cannot be returned.
 pub(super) fn with_symbolizer<T>(
     arguments: &SymbolizeArguments,
     objects: &[&Path],
@@ -116,7 +116,7 @@ impl<'p> File<'p> {
         })
     }
 
-    /// Returns the code objects in it, or the one that arguments choose.
+    /// Returns the code objects in the file, or the one that arguments choose.
     fn code_objects(
         &self,
         which: &ObjectArguments,
@@ -127,7 +127,7 @@ impl<'p> File<'p> {
         let packages = self.contents.packages();
         let is_elf = self.contents.starts_with(b"\x7fELF");
         if format == SymbolizeFormat::Llvm && is_elf && matches!(selector, Selector::Only) {
-            // As for llvm-symbolizer, a host program stands for itself.
+            // As in llvm-symbolizer, a host program is an object itself.
             return Ok(vec![Cow::Borrowed(&self.contents)]);
         }
         let found = match format {
@@ -152,7 +152,7 @@ impl<'p> File<'p> {
     }
 }
 
-/// Checks that addresses mean what they mean to llvm-symbolizer: of an object that is not linked, every section is at 0.
+/// Checks that addresses have the meaning they have in llvm-symbolizer: in a relocatable object, every section is at 0.
 fn check_addresses(
     object: &CodeObject<'_>,
     data: &[u8],

@@ -1,18 +1,18 @@
-//! What a line asks for.
+//! Parses the requests in lines.
 
-/// An address, as people and logs write it.
+/// An address in one of the notations of people and logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request<'l> {
     /// An address of the process: `0x1a1c`.
     Process(u64),
     /// An address in a code object, by its number: `1:0x1a1c`.
     Within(usize, u64),
-    /// An address after the start of a function: `_Z4leafi+0x1c`.
+    /// An offset from the start of a function: `_Z4leafi+0x1c`.
     Symbol(&'l str, u64),
 }
 
 impl Request<'_> {
-    /// Parses a line that is an address and nothing else.
+    /// Parses a line that contains only an address.
     pub(super) fn parse(line: &str) -> Option<Request<'_>> {
         let text = line.trim();
         if let Some(address) = hexadecimal(text) {

@@ -1,10 +1,10 @@
-//! What is shown of frames: the options that text, JSON and the output of llvm-symbolizer have in common.
+//! Selects the parts of frames that are shown, by the options that text, JSON and llvm-symbolizer's output share.
 
 use hetdwarf::inspect::{FrameDescription, FrameKind, Symbolized};
 
 use super::super::arguments::{FunctionNames, SymbolizeArguments};
 
-/// Which frames and which names.
+/// The selection of frames and names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) inlines: bool,
@@ -21,7 +21,7 @@ impl Shape {
         }
     }
 
-    /// Leaves out what was not asked for.
+    /// Removes the parts that were not selected.
     pub(super) fn apply(self, mut symbolized: Symbolized) -> Symbolized {
         if !self.inlines {
             symbolized.frames = call_frame(core::mem::take(&mut symbolized.frames))
@@ -42,7 +42,7 @@ impl Shape {
     }
 }
 
-/// Returns the function that contains the code, at the line of the innermost frame.
+/// Returns the function that contains the code, with the line of the innermost frame.
 fn call_frame(frames: Vec<FrameDescription>) -> Option<FrameDescription> {
     let innermost = frames.first()?.clone();
     let mut call = frames.into_iter().next_back()?;

@@ -1,4 +1,4 @@
-//! Answers as text: a block for each address, or addresses within lines.
+//! Prints answers as text: a block for each address, or inside lines.
 
 use core::fmt::{self, Write as _};
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::arguments::FunctionNames;
 use crate::failure::Failure;
 use crate::style::BOLD;
 
-/// Answers a line that is an address, and passes on any other.
+/// Answers a line that is an address, and passes any other line on.
 pub(super) fn line(
     answers: &mut Answers<'_, '_, '_, '_>,
     line: &[u8],
@@ -57,7 +57,7 @@ fn unknown(answer: &Answer) -> String {
     format!("?? (in the code objects {numbers}: write NUMBER:0x…)")
 }
 
-/// Prints a line with what each address in it is.
+/// Prints a line with the positions of all addresses in it.
 pub(super) fn filter(
     answers: &mut Answers<'_, '_, '_, '_>,
     line: &[u8],
@@ -78,7 +78,7 @@ pub(super) fn filter(
             continue;
         }
         let before = line.get(written..token.end).unwrap_or_default();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = escaper.write(before, &mut made);
         let frames: Vec<String> = frames
             .iter()
@@ -98,19 +98,19 @@ pub(super) fn filter(
     Ok(writeln!(out, "{made}")?)
 }
 
-/// Passes on a line.
+/// Passes a line on.
 fn pass(line: &str, out: &mut dyn Write) -> Result<(), Failure> {
     let mut escaped = String::with_capacity(line.len());
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = Escaper::new().write(line.trim_end_matches(['\n', '\r']), &mut escaped);
     Ok(writeln!(out, "{escaped}")?)
 }
 
-/// A frame as text.
+/// Formats a frame.
 struct Shown<'f> {
     frame: &'f FrameDescription,
     has_name: bool,
-    /// True if the name is set off.
+    /// True if the name is printed in bold.
     is_bold: bool,
 }
 
@@ -159,14 +159,14 @@ impl fmt::Display for Shown<'_> {
 /// An address within a line.
 struct Token<'l> {
     line: &'l str,
-    /// Where `0x` is.
+    /// The position of `0x`.
     start: usize,
-    /// Where the digits end.
+    /// The end of the digits.
     end: usize,
 }
 
 impl<'l> Token<'l> {
-    /// What it can ask for, the longest first.
+    /// Returns the possible requests that end at the address, the longest first.
     fn requests(&self) -> impl Iterator<Item = Request<'l>> + use<'l> {
         let (before, rest) = self.line.split_at_checked(self.start).unwrap_or_default();
         let digits = rest
@@ -194,7 +194,7 @@ fn is_of_symbol(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '_' | '.' | '$' | '@')
 }
 
-/// The addresses in a line.
+/// An iterator over the addresses in a line.
 struct Tokens<'l> {
     line: &'l str,
     from: usize,

@@ -1,10 +1,10 @@
-//! Small documents, laid out.
+//! Tests the layout of small documents.
 
 use super::*;
 use hetdwarf::arch::{Lane, ProcessAddress};
 use hetdwarf::report::{Hex, LaneDocument, ValueNote};
 
-/// Returns a variable with the values of lanes; `!` is inactive, `-` optimised away, `?` an error.
+/// Returns a variable with the values of lanes: `!` is inactive, `-` optimised away, `?` an error.
 fn variable(
     declaration: &str,
     kind: VariableKind,
@@ -32,7 +32,7 @@ fn variable(
     let line = if name.ends_with('2') { 2 } else { 1 };
     let name = name.trim_end_matches('2').to_owned();
     let mut variable = VariableDocument::new(name.into(), kind, ty.to_owned().into());
-    // One array is in these tests.
+    // The tests use a single array.
     variable.brackets = usize::from(ty.ends_with(']'));
     variable.decl.line = Some(line);
     variable.scope = (!scope.is_empty()).then(|| scope.to_owned().into());

@@ -115,7 +115,7 @@ impl<'o> Lines<'o> {
         let document = self.gathering.finish();
         report_unreadable(&document, err);
         let exit = match self.has_errors && document.unreadable.is_empty() {
-            true => Exit::BadNews,
+            true => Exit::Negative,
             false => exit(&document),
         };
         Ok((document, exit))

@@ -50,7 +50,7 @@ pub(crate) fn exit(document: &VerifyDocument) -> Exit {
     if !document.unreadable.is_empty() {
         Exit::Incomplete
     } else if document.has_errors() {
-        Exit::BadNews
+        Exit::Negative
     } else {
         Exit::Done
     }

@@ -1,5 +1,5 @@
-//! Cores of twelve true crashes, each of which has happened in many processes: at other load addresses, in other lanes and workgroups,
-//! with other waves beside it, and built in other folders.
+//! Builds cores of twelve distinct crashes, each of which occurred in many processes. The processes differ in load addresses, lanes,
+//! workgroups, other waves and build folders.
 
 use super::emulated::{Emulated, MEMORY_VIOLATION, Placed, Process};
 use super::writer::Built;
@@ -8,19 +8,19 @@ use super::writer::Built;
 const ILLEGAL_INSTRUCTION: u32 = 1 << 11;
 const ADDRESS_ERROR: u32 = 1 << 8;
 
-/// A true crash: what makes it another one than the others.
+/// A distinct crash, with the facts that distinguish it.
 #[derive(Clone, Copy, Debug)]
 pub struct Crash {
-    /// The snapshot whose registers and stack the waves have.
+    /// The snapshot with the registers and stack of the waves.
     pub snapshot: &'static str,
-    /// Why they stopped.
+    /// The stop reason.
     trapsts: u32,
-    /// The letter that the kernel's name is.
+    /// The letter that is the kernel's name.
     pub kernel: u8,
 }
 
 impl Crash {
-    /// What a verdict calls the reason.
+    /// Returns the name of the reason in a verdict.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         match self.trapsts {
@@ -31,8 +31,8 @@ impl Crash {
     }
 }
 
-/// The crashes. Of `calls-O2.cl`, `w06` and `w11` are at the same instruction of `leaf`, which was called from two places of `mid`; `w03`
-/// is at another one of `leaf`, `w08`, `w10` and `w14` are in `mid`, and `w16` and `w17` in a function that is inlined in the kernel.
+/// The crashes. In `calls-O2.cl`, `w06` and `w11` are at the same instruction of `leaf`, called from two positions in `mid`. `w03` is at
+/// another instruction of `leaf`. `w08`, `w10` and `w14` are in `mid`, and `w16` and `w17` in a function inlined into the kernel.
 pub const CRASHES: [Crash; 12] = {
     const fn crash(snapshot: &'static str, trapsts: u32, kernel: u8) -> Crash {
         Crash {
@@ -57,24 +57,24 @@ pub const CRASHES: [Crash; 12] = {
     ]
 };
 
-/// Waves of the snapshots that run beside those that crashed.
+/// The snapshots of waves that run alongside the crashed waves.
 const OTHERS: [&str; 6] = ["w00", "w02", "w05", "w07", "w09", "w12"];
 
-/// How many waves crashed in a variation: 1, 2 or 3.
+/// Returns the number of crashed waves in a variation: 1, 2 or 3.
 #[must_use]
 pub fn crashed(variation: u32) -> u32 {
     1 + variation % 3
 }
 
-/// How many waves run beside them: 0 to 3.
+/// Returns the number of running waves in a variation: 0 to 3.
 #[must_use]
 pub fn running(variation: u32) -> u32 {
     variation / 3 % 4
 }
 
-/// The process of a crash.
+/// Builds the process of a crash.
 ///
-/// * `variation`: decides about what differs between processes that crash in the same way.
+/// * `variation`: selects the differences between processes with the same crash.
 #[must_use]
 pub fn built(crash: &Crash, variation: u32) -> Built {
     let first = variation % 50;
@@ -83,7 +83,7 @@ pub fn built(crash: &Crash, variation: u32) -> Built {
         waves.push(Placed {
             wave: Emulated::of_calls(crash.snapshot),
             trapsts: crash.trapsts,
-            // Of the lanes that are on in every snapshot some are not on.
+            // Some of the lanes that are active in every snapshot are switched off.
             off: u64::from(variation % 5) << (2 * (n % 4)) & 0x2a8,
             workgroup: first + 2 * n,
         });
@@ -108,7 +108,7 @@ pub fn built(crash: &Crash, variation: u32) -> Built {
     process.built()
 }
 
-/// Replaces a text by one of the same length, wherever it is.
+/// Replaces all occurrences of a text by one of the same length.
 fn rename(bytes: &mut [u8], from: &[u8], to: &[u8]) {
     assert_eq!(from.len(), to.len());
     for at in 0..bytes.len().saturating_sub(from.len()) {

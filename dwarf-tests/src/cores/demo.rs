@@ -1,5 +1,5 @@
-//! Cores of emulated waves, one of which stopped with a memory violation: [`particles`], the core of `hetdwarf demo`,
-//! and [`calls`], the core that examples and tests read.
+//! Builds cores of emulated waves, one of which stopped with a memory violation: [`particles`], the core of `hetdwarf demo`, and [`calls`],
+//! the core that examples and tests read.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use super::emulated::{Emulated, MEMORY_VIOLATION, Placed, Process, list, region}
 use super::writer::Built;
 use crate::{json, package};
 
-/// The snapshots that the waves of [`calls`] are.
+/// The snapshots of the waves of [`calls`].
 const WAVES: [&str; 8] = ["w01", "w08", "w06", "w10", "w14", "w08", "w10", "w14"];
-/// The one that faulted: `mid` had called `leaf` in a branch that the odd lanes take.
+/// The snapshot of the wave that faulted: `mid` had called `leaf` in a branch that the odd lanes take.
 const FAULT: &str = "w06";
 
-/// Eight waves of the case `calls-O2`, stopped at different times. That one of them faulted is made up.
+/// Builds eight waves of the case `calls-O2`, stopped at different times. The fault of one of them is invented.
 #[must_use]
 pub fn calls() -> Built {
     let waves = (0..).zip(WAVES).map(|(n, name)| Placed {
@@ -22,7 +22,7 @@ pub fn calls() -> Built {
     Process::calls(waves.collect(), FAULT).built()
 }
 
-/// Eight waves of `examples/particles`. The third stored past the end of a buffer in two lanes.
+/// Builds eight waves of `examples/particles`. The third stored past the end of a buffer in two lanes.
 #[must_use]
 pub fn particles() -> Built {
     let folder = package().join("../examples/particles");
@@ -42,7 +42,7 @@ pub fn particles() -> Built {
     process.built()
 }
 
-/// What the source of `examples/particles` gives for the wave that faulted.
+/// Returns the values that the source of `examples/particles` gives for the faulting wave.
 #[must_use]
 pub fn particles_truth() -> Value {
     let path = package().join("../examples/particles/waves.json");

@@ -1,4 +1,4 @@
-//! Processes whose waves were emulated, some of which are said to have faulted.
+//! Builds processes from emulated waves, some with invented faults.
 
 use std::sync::Arc;
 
@@ -8,23 +8,23 @@ use super::generation::Generation;
 use super::writer::{Built, Copied, CoreSpec, QueueSpec, WaveSpec, at};
 use crate::{fixture, json, number};
 
-/// Memory violation, a bit of TRAPSTS. Source: the description of the format, section 10.
+/// The memory violation bit of TRAPSTS. Source: the description of the format, section 10.
 pub const MEMORY_VIOLATION: u32 = 1 << 28;
 
 const LANES: u32 = 32;
 const SGPRS: u32 = 106;
-/// Scratch of a wave, in bytes.
+/// The scratch of a wave, in bytes.
 const SCRATCH: u32 = 1024;
-/// Where the code object was loaded in the emulator.
+/// The load address of the code object in the emulator.
 const LOAD: u64 = 0x7f40_0000_0000;
-/// Where the copy of the code object's file is.
+/// The address of the copy of the code object's file.
 const COPY: u64 = 0x7fb3_0000_0000;
-/// Where the kernel's arguments are.
+/// The address of the kernel's arguments.
 const ARGUMENTS: u64 = 0x7f10_0000_0000;
-/// The id of the packet, and the packets of the ring.
+/// The id of the packet, and the number of packets of the ring.
 const PACKET: (u64, u32) = (381, 4);
 
-/// A wave where the emulator stopped it.
+/// The state of a wave where the emulator stopped it.
 #[derive(Clone, Debug)]
 pub struct Emulated {
     /// The program counter.
@@ -44,18 +44,18 @@ pub struct Emulated {
 /// A wave of a process.
 #[derive(Clone, Debug)]
 pub struct Placed {
-    /// Its registers and scratch.
+    /// The registers and scratch.
     pub wave: Emulated,
-    /// Why it stopped: bits of TRAPSTS; 0 if it runs.
+    /// The stop reason as bits of TRAPSTS, or 0 if the wave runs.
     pub trapsts: u32,
-    /// Lanes that are switched off besides those of the emulated wave.
+    /// The lanes that are switched off in addition to those of the emulated wave.
     pub off: u64,
-    /// Its workgroup, in x.
+    /// The workgroup, in x.
     pub workgroup: u32,
 }
 
 impl Placed {
-    /// A wave that runs.
+    /// Returns a running wave.
     #[must_use]
     pub fn running(wave: Emulated, workgroup: u32) -> Placed {
         Placed {
@@ -67,25 +67,25 @@ impl Placed {
     }
 }
 
-/// A process: one dispatch, whose workgroups have one wave each.
+/// A process with one dispatch, whose workgroups have one wave each.
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// The upper half of the address that the code object is loaded at; the lower half is 0.
+    /// The upper half of the load address. The lower half is 0.
     pub load_high: u32,
     /// The code object.
     pub object: Vec<u8>,
     /// The address of the kernel's descriptor in the code object.
     pub descriptor: u64,
-    /// How many vector registers each wave has.
+    /// The number of vector registers of each wave.
     pub vgprs: u32,
-    /// Buffers: addresses and bytes.
+    /// The buffers: addresses and bytes.
     pub memory: Vec<(u64, Vec<u8>)>,
-    /// The waves, each in a slot and a workgroup of its own.
+    /// The waves, each in its own slot and workgroup.
     pub waves: Vec<Placed>,
 }
 
 impl Process {
-    /// A process of the case `calls-O2` as the emulator ran it.
+    /// Returns a process of the case `calls-O2`, as the emulator ran it.
     ///
     /// * `buffers_of`: the snapshot whose buffers are in the core.
     #[must_use]
@@ -101,7 +101,7 @@ impl Process {
         }
     }
 
-    /// The process at its death.
+    /// Builds the process at the time of its crash.
     #[must_use]
     pub fn built(&self) -> Built {
         let load = u64::from(self.load_high) << 32;
@@ -129,7 +129,7 @@ impl Process {
             waves: vec![waves],
         }];
         let mut built = spec.build();
-        // Another kernel than that of the other cores, with another grid: one workgroup for each wave.
+        // The kernel and grid differ from the other cores: one workgroup for each wave.
         let packet = at::ring(0) + PACKET.0 % u64::from(PACKET.1) * 64;
         for (offset, word) in [
             (4, 1 << 16 | LANES),
@@ -146,7 +146,7 @@ impl Process {
         built
     }
 
-    /// A register or a word of scratch, where an address in the code object is one of this process.
+    /// Returns a word of a register or of scratch, with code addresses relocated to this process.
     fn moved(&self, word: u32) -> u32 {
         match word == (LOAD >> 32) as u32 {
             true => self.load_high,
@@ -170,7 +170,7 @@ impl Process {
             workgroup: [placed.workgroup, 0, 0],
             ..WaveSpec::of_gfx11()
         };
-        // The registers that the emulator had replace those that the writer makes up.
+        // The emulator's registers replace the writer's invented ones.
         let mut record = wave.record(Generation::Gfx11, 10);
         let words = of.vector.iter().flatten().chain(&of.scalar);
         for (bytes, word) in record.chunks_exact_mut(4).zip(words) {
@@ -190,9 +190,9 @@ impl Process {
 }
 
 impl Emulated {
-    /// A wave of the case `calls-O2`.
+    /// Returns a wave of the case `calls-O2`.
     ///
-    /// * `name`: the snapshot, `w06` for example.
+    /// * `name`: the snapshot, for example `w06`.
     #[must_use]
     pub fn of_calls(name: &str) -> Emulated {
         let snapshot = json(&fixture("waves/calls-O2").join(format!("{name}.json")));
@@ -209,7 +209,7 @@ impl Emulated {
         }
     }
 
-    /// A wave of `examples/particles/waves.json`, which uses no scratch.
+    /// Returns a wave of `examples/particles/waves.json`, which uses no scratch.
     #[must_use]
     pub fn of_particles(wave: &Value) -> Emulated {
         Emulated {
@@ -236,20 +236,20 @@ pub fn list<T>(values: &Value, read: impl Fn(&Value) -> T) -> Vec<T> {
     values.as_array().unwrap().iter().map(read).collect()
 }
 
-/// The memory of a space: addresses and bytes.
+/// Returns the memory of a space: addresses and bytes.
 fn regions(snapshot: &Value, space: &str) -> Vec<(u64, Vec<u8>)> {
     let regions = snapshot["memory"].as_array().unwrap().iter();
     let of_space = regions.filter(|region| region["space"] == space);
     of_space.map(region).collect()
 }
 
-/// An address and the bytes there.
+/// Returns an address and the bytes there.
 pub fn region(region: &Value) -> (u64, Vec<u8>) {
     let bytes = hetdwarf::report::parse_hex_bytes(region["bytes"].as_str().unwrap());
     (long(&region["address"]), bytes.unwrap())
 }
 
-/// The loaded segments of a code object: addresses and bytes.
+/// Returns the loaded segments of a code object: addresses and bytes.
 fn segments(object: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let half = |at: usize| usize::from(u16::from_le_bytes(object[at..at + 2].try_into().unwrap()));
     let long = |at: usize| u64::from_le_bytes(object[at..at + 8].try_into().unwrap());

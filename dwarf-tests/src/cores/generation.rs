@@ -1,11 +1,11 @@
-//! How each generation saves a wave, as a writer sees it.
+//! Describes how each generation saves a wave, for the writer.
 //!
-//! Written from the description of the format, and apart from the table of the library: words are put together here
-//! by one expression for each generation, and taken apart there by fields.
+//! This is based on the description of the format, and independent of the table of the library. Here one expression per generation
+//! assembles a word; the library takes words apart by fields.
 
 use super::writer::WaveSpec;
 
-/// A generation that lays its waves out in a way of its own.
+/// A generation with its own layout of saved waves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Generation {
     /// gfx900 and gfx906.
@@ -18,11 +18,11 @@ pub enum Generation {
     Gfx942,
     /// gfx950.
     Gfx950,
-    /// gfx1010 and its like.
+    /// gfx1010 and related processors.
     Gfx10_1,
-    /// gfx1030 and its like.
+    /// gfx1030 and related processors.
     Gfx10_3,
-    /// gfx1100 and its like.
+    /// gfx1100 and related processors.
     Gfx11,
     /// gfx1200 and gfx1201.
     Gfx12,
@@ -33,7 +33,7 @@ pub enum Generation {
 use Generation::{Gfx10_1, Gfx10_3, Gfx11, Gfx12, Gfx12_5, Gfx90a, Gfx900, Gfx908, Gfx942, Gfx950};
 
 impl Generation {
-    /// Each with a target, as the note numbers it, and its name.
+    /// The generations, each with a target's number in the note and its name.
     pub const TARGETS: [(Generation, u32, &'static str); 11] = [
         (Gfx900, 90_000, "gfx900"),
         (Gfx900, 90_006, "gfx906"),
@@ -48,13 +48,13 @@ impl Generation {
         (Gfx12_5, 120_500, "gfx1250"),
     ];
 
-    /// Returns true if it is of gfx9.
+    /// Returns true for the generations of gfx9.
     #[must_use]
     pub fn is_gfx9(self) -> bool {
         self < Gfx10_1
     }
 
-    /// The sizes of waves it has.
+    /// Returns the supported wave sizes.
     #[must_use]
     pub fn lanes(self) -> &'static [u32] {
         match self {
@@ -64,7 +64,7 @@ impl Generation {
         }
     }
 
-    /// Returns true if a wave that stopped is parked, by the version of the runtime's interface.
+    /// Returns true if a stopped wave is parked, for a version of the runtime's interface.
     #[must_use]
     pub fn parks(self, version: u32) -> bool {
         match self {
@@ -74,7 +74,7 @@ impl Generation {
         }
     }
 
-    /// How many scalar registers have names of their own, of `saved`.
+    /// Returns the number of saved scalar registers that have names of their own.
     #[must_use]
     pub fn named_scalars(self, saved: u32) -> u32 {
         if self.is_gfx9() {
@@ -84,7 +84,7 @@ impl Generation {
         }
     }
 
-    /// The state that holds for the wave: one word, or two.
+    /// Returns the words of the wave's state: one or two.
     pub(super) fn state(self, wave: &WaveSpec, second: u32) -> Vec<u32> {
         let sgprs = wave.sgprs / 16;
         match self {
@@ -99,7 +99,7 @@ impl Generation {
             Gfx10_1 | Gfx10_3 | Gfx11 | Gfx12 => {
                 let is_32 = u32::from(wave.lanes == 32);
                 let blocks = wave.vgprs / if wave.lanes == 32 { 8 } else { 4 } - 1;
-                // Of a workgroup that has it all, the size is in a bit of its own.
+                // A workgroup that has all of LDS sets a bit of its own.
                 let lds = if wave.lds == 128 << 10 {
                     1 << 6
                 } else {
@@ -117,7 +117,7 @@ impl Generation {
         }
     }
 
-    /// The word of a wave.
+    /// Returns the word of a wave.
     pub(super) fn wave_word(self, wave: &WaveSpec) -> u32 {
         let (first, last) = (u32::from(wave.is_first), u32::from(wave.is_last));
         let scratch = u32::from(wave.has_scratch);
@@ -134,7 +134,7 @@ impl Generation {
         }
     }
 
-    /// The hardware registers.
+    /// Returns the hardware registers.
     pub(super) fn hardware(self, wave: &WaveSpec, saved_pc: u64) -> Vec<u32> {
         let mut words: Vec<u32> = (0..if self == Gfx12_5 { 128 } else { 16 })
             .map(|n| wave.value("hardware", n, 0))
@@ -143,7 +143,7 @@ impl Generation {
         (words[1], words[2]) = halves(saved_pc);
         let (low, high) = halves(wave.exec);
         words[3] = low;
-        // What a wave of 32 lanes has in the upper half is junk, where it has one.
+        // In a wave of 32 lanes the upper half, if present, is undefined.
         if wave.lanes == 64 {
             words[4] = high;
         }
@@ -165,7 +165,7 @@ impl Generation {
         words
     }
 
-    /// The trap temporaries.
+    /// Returns the trap temporaries.
     pub(super) fn ttmps(self, wave: &WaveSpec, version: u32) -> [u32; 16] {
         let mut ttmps = [0; 16];
         for (n, word) in (0..).zip(&mut ttmps) {
@@ -197,7 +197,7 @@ impl Generation {
                 let dimensions = u32::from(y != 0 || z != 0) << 30;
                 ttmps[8] = entered | dimensions | wave.wave_in_group << 25 | wave.packet_index;
                 ttmps[9] = x;
-                // With one dimension the others are junk.
+                // With one dimension, the other coordinates are undefined.
                 if dimensions != 0 {
                     ttmps[7] = z << 16 | y;
                 }
@@ -216,7 +216,7 @@ impl Generation {
         ttmps
     }
 
-    /// `COMPUTE_TMPRING_SIZE`.
+    /// Returns `COMPUTE_TMPRING_SIZE`.
     pub(super) fn tmpring(self, waves: u32, bytes: u32) -> u32 {
         match self {
             Gfx11 | Gfx12 | Gfx12_5 => waves | (bytes / 256) << 12,
@@ -224,7 +224,7 @@ impl Generation {
         }
     }
 
-    /// Where the scratch of a wave is, from the start of that of its XCC.
+    /// Returns the offset of a wave's scratch from the start of the scratch of its XCC.
     #[must_use]
     pub fn scratch_offset(
         self,
@@ -241,7 +241,7 @@ impl Generation {
         u64::from(per_engine * engine + slot) * u64::from(bytes)
     }
 
-    /// The scratch of all waves of an XCC, in bytes.
+    /// Returns the size of the scratch of all waves of an XCC, in bytes.
     #[must_use]
     pub fn scratch_of_xcc(self, waves: u32, engines: u32, bytes: u32) -> u64 {
         let waves = match self {

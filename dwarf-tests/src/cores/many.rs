@@ -1,4 +1,4 @@
-//! A core with as many waves as one likes: those of the case `gfx1100`, over and over, each in a place of its own.
+//! Builds a core with any number of waves, by repeating the waves of the case `gfx1100` at different positions.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use super::writer::{Built, Copied, CoreSpec, QueueSpec, WaveSpec, at};
 use super::{file, truth};
 use crate::number;
 
-/// The record of a wave of the case: 32 vector registers of 32 lanes, 128 scalars, hardware and trap registers.
+/// The size of a wave's record in the case: 32 vector registers of 32 lanes, 128 scalars, hardware and trap registers.
 const RECORD: usize = 32 * 128 + 512 + 64 + 64;
-/// Where its save area is, and the end of its records.
+/// The address of the save area, and the end of its records.
 const AREA: (u64, usize) = (0x7fb1_0000_0000, 89_344);
 const SCRATCH: u32 = 5120;
-/// Shader engines, as many as a wave's word can name, and waves of each.
+/// The number of shader engines, the most that a wave's word can name, and the waves of each.
 const ENGINES: u32 = 8;
 const SLOTS: u32 = 500;
-/// Waves of a queue.
+/// The number of waves of a queue.
 const OF_QUEUE: u32 = ENGINES * SLOTS;
 
-/// A process with `count` waves.
+/// Builds a process with `count` waves.
 #[must_use]
 pub fn built(count: u32) -> Built {
     let core = file("gfx1100", "merged.core");
@@ -88,7 +88,7 @@ fn wave(n: u32, engine: u32, slot: u32, flat_scratch: u64, copied: &[Copied]) ->
     }
 }
 
-/// Bytes of the memory of a core file's process, which are in one segment.
+/// Reads memory of a core file's process, within one segment.
 fn read(core: &[u8], address: u64, size: usize) -> Vec<u8> {
     let u64_at = |at: usize| u64::from_le_bytes(core[at..at + 8].try_into().unwrap());
     let headers = usize::from(u16::from_le_bytes(core[56..58].try_into().unwrap()));

@@ -1,4 +1,4 @@
-//! Core files: those among the fixtures, and a writer of others.
+//! Provides core files: fixtures, and a writer for others.
 
 pub mod crashes;
 pub mod demo;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// The cases among the fixtures, in a fixed order.
+/// Returns the names of the core fixtures, in a fixed order.
 #[must_use]
 pub fn cases() -> Vec<String> {
     let mut cases: Vec<String> = std::fs::read_dir(crate::fixture("cores"))
@@ -26,7 +26,7 @@ pub fn cases() -> Vec<String> {
     cases
 }
 
-/// A file of a case.
+/// Reads a file of a case.
 #[must_use]
 pub fn file(case: &str, name: &str) -> Vec<u8> {
     let path = crate::fixture("cores")
@@ -40,18 +40,18 @@ pub fn file(case: &str, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// The truth of a case.
+/// Reads the expected facts about a case.
 #[must_use]
 pub fn truth(case: &str) -> Value {
     serde_json::from_slice(&file(case, "truth.json")).unwrap()
 }
 
-/// A folder with the core files of a case, for the command; it is removed with this value.
+/// A folder with the core files of a case, for the command. It is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// An empty folder, whose name nobody else has.
+    /// Creates an empty folder with a unique name.
     #[must_use]
     pub fn new() -> Folder {
         use std::sync::atomic::{AtomicU32, Ordering};
@@ -63,7 +63,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// The files of a case.
+    /// Creates a folder with the files of a case.
     #[must_use]
     pub fn of(case: &str) -> Folder {
         let folder = Folder::new();
@@ -73,13 +73,13 @@ impl Folder {
         folder
     }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in the folder.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    /// The folder itself.
+    /// Returns the path of the folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.0
@@ -94,7 +94,7 @@ impl Default for Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left behind in the folder for temporary files does no harm.
+        // Files that remain in the temporary folder do no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

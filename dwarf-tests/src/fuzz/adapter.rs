@@ -1,4 +1,4 @@
-//! Messages of an editor to `hetdwarf dap`, about the demo's core.
+//! Sends messages of an editor to `hetdwarf dap`, about the core of the demo.
 
 use std::io::Cursor;
 
@@ -28,7 +28,7 @@ const COMMANDS: [&str; 20] = [
     "cancel",
 ];
 
-/// How many lines are looked at.
+/// The most lines that are used.
 const MOST: usize = 16;
 
 fn framed(body: &[u8]) -> Vec<u8> {
@@ -44,11 +44,11 @@ fn request(seq: usize, command: &str, arguments: &str) -> Vec<u8> {
     framed(body.as_bytes())
 }
 
-/// Sends each line: one that starts with a letter from `a` on is the arguments of the request that the letter chooses, any other is a
-/// message by itself. Every message that comes back is one, and every request that was understood has an answer.
+/// Sends each line. A line that starts with a letter from `a` on has the arguments of the request that the letter chooses. Any other line
+/// is a raw message. Every reply must be a message, and every valid request must get a response.
 ///
 /// # Panics
-/// If something is wrong.
+/// If the protocol is violated.
 pub fn check(bytes: &[u8]) {
     let core = crate::package().join("../examples/demo/demo.core");
     let attach = serde_json::json!({ "coreFile": core.display().to_string() });
@@ -86,11 +86,11 @@ pub fn check(bytes: &[u8]) {
         answers += usize::from(message["type"] == "response");
         rest = &text[end + 4 + length..];
     }
-    // A message by itself can be a request, too.
+    // A raw message can also be a request.
     assert!(answers >= asked, "{answers} answers to {asked} requests");
 }
 
-/// What an editor asks.
+/// Returns requests of an editor.
 #[must_use]
 pub fn seeds() -> Vec<Vec<u8>> {
     [

@@ -1,4 +1,4 @@
-//! Any bytes as call frame information.
+//! Reads arbitrary bytes as call frame information.
 
 use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::{LoadAddress, Processor, Register, WaveSize};
@@ -12,19 +12,19 @@ use hetdwarf::location::{Access, Arena, read};
 
 use super::wave::Scrambled;
 
-/// Where the section is loaded, for relative pointers.
+/// The address at which the section is loaded, for relative pointers.
 const ADDRESS: u64 = 0x1_0000;
 
-/// How many entries are looked at.
+/// The most entries that are used.
 const ENTRIES: usize = 64;
 
 /// Reads the entries, their instructions and rows, finds rows by address, and unwinds from them.
 ///
-/// The first byte says which section it is and how to read it; the second is the seed of the wave.
+/// The first byte chooses the section and the settings. The second is the seed of the wave.
 ///
 /// # Panics
-/// If entries overlap, if an instruction that was read is another one when it was written, if rows leave
-/// addresses out or go back, if the row found by an address is not the one that holds there.
+/// If entries overlap, if an instruction does not survive writing, if rows have gaps or go back, or if the row found by an address does not
+/// cover it.
 pub fn check(bytes: &[u8]) {
     let Some(([flags, seed], bytes)) = bytes.split_first_chunk() else {
         return;
@@ -62,7 +62,7 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// The FDEs; every entry is printed, and its instructions are written and read again.
+/// Returns the FDEs. Prints every entry, and writes and reads its instructions.
 fn entries(section: FrameSection<'_>) -> Vec<Fde<'_>> {
     let printer = FramePrinter::new(section, RegisterStyle::default(), Dialect::User);
     let mut entries = section.entries();
@@ -114,7 +114,7 @@ fn instructions(bytes: &[u8], offset: u64, address_size: u8) {
     assert_eq!(found, again);
 }
 
-/// The rows up to the first error: one after the other, from the start of the entry at least to its end.
+/// Returns the rows up to the first error. Checks that they are contiguous and cover the entry.
 fn rows<'a>(fde: &Fde<'a>, section: &'static str) -> Vec<Row<'a>> {
     let mut found: Vec<Row<'a>> = Vec::new();
     let Ok(mut rows) = Rows::new(fde, section) else {
@@ -140,7 +140,7 @@ fn rows<'a>(fde: &Fde<'a>, section: &'static str) -> Vec<Row<'a>> {
     }
 }
 
-/// The row at an address is the one that holds there.
+/// Checks that looking up an address finds the row that covers it.
 fn find<'a>(index: &FrameIndex<'a>, fde: &Fde<'a>, rows: &[Row<'a>]) {
     for row in rows.iter().filter(|row| row.start < row.end).take(16) {
         for pc in [row.start, row.end - 1] {

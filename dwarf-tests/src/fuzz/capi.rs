@@ -1,4 +1,4 @@
-//! Damaged code objects through the C interface: what it gives is what the library gives.
+//! Opens damaged code objects through the C interface, and compares its results with the library's.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr::{null, null_mut};
@@ -16,11 +16,11 @@ use hetdwarf_capi::*;
 use super::objects::{addresses, hash};
 use super::wave::Scrambled;
 
-/// A struct of zeros with its size.
+/// Makes a struct of zeros with its size set.
 macro_rules! sized {
     ($name:ident) => {{
         #[allow(unused_unsafe, reason = "it is used within such blocks too")]
-        // SAFETY: its fields are numbers, pointers and optional functions.
+        // SAFETY: all fields are numbers, pointers and optional functions.
         let mut value: $name = unsafe { core::mem::zeroed() };
         value.size = size_of::<$name>();
         value
@@ -30,13 +30,13 @@ macro_rules! sized {
 /// Stops a wave in the functions of a damaged object, once through each interface.
 ///
 /// # Panics
-/// If they differ, or if a call fails by a mistake of the library.
+/// If the results differ, or if a call fails with an internal error.
 pub fn check(bytes: &[u8]) {
     let Some(data) = super::damage::damaged(bytes) else {
         return;
     };
     let mut opened = null_mut();
-    // SAFETY: there are so many bytes, and a place for the handle.
+    // SAFETY: the pointer and length are of a slice, and the output is a handle.
     let status = unsafe { hetdwarf_object_open(data.as_ptr(), data.len(), null(), &mut opened) };
     let object = CodeObject::parse(&data);
     if status != HETDWARF_OK {
@@ -54,14 +54,14 @@ pub fn check(bytes: &[u8]) {
     for pc in addresses(&program, hash).into_iter().take(2) {
         let arena = Arena::new();
         let stop = Stop::new(&program, &wave, pc, StopOptions::default(), &arena);
-        // Text of a large array in all lanes takes seconds: each input asks for that of four.
+        // Formatting a large array for all lanes takes seconds, so each input formats four lanes.
         let asked = (0..4).fold(0, |lanes, at| lanes | 1 << ((hash >> (6 * at)) % 64));
         let directly: Vec<_> = (0..FRAMES)
             .map(|frame| directly(&stop, frame, asked))
             .collect();
         assert_eq!(through_c(opened, &wave, pc, asked), directly);
     }
-    // SAFETY: it is a handle, and is not used afterwards.
+    // SAFETY: the handle is live, and is not used afterwards.
     let status = unsafe { hetdwarf_free(opened.cast()) };
     assert_eq!(status, HETDWARF_OK);
 }
@@ -69,7 +69,7 @@ pub fn check(bytes: &[u8]) {
 /// The state and the text of a variable in each lane.
 type Lanes = Vec<(&'static str, Option<String>)>;
 
-/// How many frames are compared; the innermost are often inlined calls.
+/// The number of frames that are compared. The innermost are often inlined calls.
 const FRAMES: usize = 2;
 
 /// The variables of a frame, by name. None if the frame does not exist or its variables cannot be read.
@@ -86,7 +86,7 @@ fn directly(stop: &Stop<'_, '_>, frame: usize, asked: u64) -> Texts {
             let is_readable =
                 asked & lane.bit() != 0 && matches!(state, ValueState::Ok | ValueState::Partial);
             let text = is_readable.then(|| value.text(lane, &types, &Options::default()));
-            // C ends text at a NUL, which is replaced.
+            // C strings end at a NUL, so it is replaced.
             let text = text.flatten().map(|text| text.replace('\0', "\u{fffd}"));
             (state.name(), text)
         };
@@ -117,7 +117,7 @@ fn through_c(object: *const hetdwarf_object, wave: &Scrambled, pc: u64, asked: u
         described.private_base = apertures.private_base;
     }
     let mut stop = null_mut();
-    // SAFETY: the handles are live, the callbacks as their types say, and arrays as long as is said.
+    // SAFETY: the handles are live, the callbacks have the declared types, and the arrays have the given lengths.
     unsafe {
         assert_eq!(
             hetdwarf_object_stop(object, &described, &mut stop),
@@ -130,7 +130,7 @@ fn through_c(object: *const hetdwarf_object, wave: &Scrambled, pc: u64, asked: u
             let status = hetdwarf_stop_variables(stop, level, &mut values);
             (status == HETDWARF_OK).then_some(values)
         });
-        // What is made of a stop can be used without it.
+        // Values of a stop remain usable after the stop is freed.
         assert_eq!(hetdwarf_free(stop.cast()), HETDWARF_OK);
         let read = |values: Option<*mut hetdwarf_values>| {
             let values = values?;
@@ -146,7 +146,7 @@ fn through_c(object: *const hetdwarf_object, wave: &Scrambled, pc: u64, asked: u
 /// `values` is a live handle.
 unsafe fn texts(values: *const hetdwarf_values, lanes: usize, asked: u64) -> Vec<(String, Lanes)> {
     let text = |place: *const c_char| {
-        // SAFETY: it is NULL, or a string of the handle.
+        // SAFETY: the pointer is NULL, or points to a string of the handle.
         (!place.is_null()).then(|| {
             unsafe { CStr::from_ptr(place) }
                 .to_str()
@@ -155,7 +155,7 @@ unsafe fn texts(values: *const hetdwarf_values, lanes: usize, asked: u64) -> Vec
         })
     };
     let mut count = 0;
-    // SAFETY: the handle is live, and arrays as long as is said.
+    // SAFETY: the handle is live, and the arrays have the given lengths.
     unsafe {
         assert_eq!(hetdwarf_values_count(values, &mut count), HETDWARF_OK);
         let value = |at| {
@@ -182,7 +182,7 @@ unsafe fn texts(values: *const hetdwarf_values, lanes: usize, asked: u64) -> Vec
 }
 
 /// # Safety
-/// As `hetdwarf_read_register` says; `user` is a [`Scrambled`].
+/// The contract of `hetdwarf_read_register`; `user` is a [`Scrambled`].
 unsafe extern "C" fn read_register(
     user: *mut c_void,
     number: u32,
@@ -191,7 +191,7 @@ unsafe extern "C" fn read_register(
     count: u32,
     out: *mut c_void,
 ) -> i32 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract.
     let (wave, out) = unsafe {
         let out = core::slice::from_raw_parts_mut(out.cast::<u8>(), count as usize / 8);
         (&*user.cast::<Scrambled>(), out)
@@ -205,7 +205,7 @@ unsafe extern "C" fn read_register(
 }
 
 /// # Safety
-/// As `hetdwarf_read_memory` says; `user` is a [`Scrambled`].
+/// The contract of `hetdwarf_read_memory`; `user` is a [`Scrambled`].
 unsafe extern "C" fn read_memory(
     user: *mut c_void,
     memory: u32,
@@ -213,7 +213,7 @@ unsafe extern "C" fn read_memory(
     size: usize,
     out: *mut c_void,
 ) -> i32 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller keeps the contract.
     let (wave, out) = unsafe {
         let out = core::slice::from_raw_parts_mut(out.cast::<u8>(), size);
         (&*user.cast::<Scrambled>(), out)

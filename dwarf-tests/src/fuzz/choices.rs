@@ -1,4 +1,4 @@
-//! Any bytes as what a repository chose for `verify`: `hetdwarf.toml`, and a baseline.
+//! Reads arbitrary bytes as a repository's settings for `verify`: `hetdwarf.toml`, and a baseline.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -8,16 +8,16 @@ use hetdwarf::verify::Selection;
 
 use crate::fixture;
 
-/// The object that is checked: a small one, with findings.
+/// Returns the checked object: a small one, with findings.
 fn object() -> &'static [u8] {
     static OBJECT: OnceLock<Vec<u8>> = OnceLock::new();
     OBJECT.get_or_init(|| std::fs::read(fixture("debug_info/made.elf")).unwrap())
 }
 
-/// Reads the bytes as a configuration, and checks an object by it.
+/// Reads the bytes as a configuration, and checks an object with it.
 ///
 /// # Panics
-/// If the status is none of a command's, if it fails without a word, or if the document is no JSON.
+/// If the exit status is not a documented one, if it fails without a message, or if the document is not JSON.
 pub fn configuration(bytes: &[u8]) {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
@@ -37,7 +37,7 @@ pub fn configuration(bytes: &[u8]) {
     assert!(ran.status <= 2);
     if ran.out.is_empty() {
         assert!(ran.status == 2 && !ran.err.is_empty(), "{}", ran.status);
-        // One line, whatever the file says.
+        // The message is escaped, whatever the file contains.
         assert!(!ran.err.contains('\u{1b}'), "{:?}", ran.err);
     } else {
         serde_json::from_str::<serde_json::Value>(&ran.out).unwrap();
@@ -47,7 +47,7 @@ pub fn configuration(bytes: &[u8]) {
 /// Reads the bytes as a baseline.
 ///
 /// # Panics
-/// If it does not read back from what is written, if a finding is lost, or if something is stale that it does not list.
+/// If the baseline does not survive writing and reading, if a finding is lost, or if a stale entry is not in the baseline.
 pub fn baseline(bytes: &[u8]) {
     let Ok(baseline) = Baseline::from_json(bytes) else {
         return;
@@ -61,7 +61,7 @@ pub fn baseline(bytes: &[u8]) {
     baseline.apply(&mut document, Clone::clone, |_| true);
     let known = usize::try_from(document.summary.known).unwrap();
     assert_eq!(document.findings().count() + known, before);
-    // What is stale is listed, and no more often than it is listed.
+    // Stale entries are entries of the baseline, with at most the same counts.
     let listed = |entry: &BaselineEntry| {
         let mut own = baseline.entries().filter(|own| own.key == entry.key);
         own.any(|own| entry.count <= own.count)

@@ -1,4 +1,4 @@
-//! Any bytes as a file that has code objects inside: bundles, archives, host programs.
+//! Reads arbitrary bytes as a container of code objects: bundles, archives, host programs.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,10 @@ use hetdwarf::object::{
 };
 use hetdwarf::report::InfoDocument;
 
-/// Finds the code objects, takes each out by itself, and describes them.
+/// Finds the code objects, extracts each by itself, and describes them.
 ///
 /// # Panics
-/// If the ways to find them disagree, if one is not where it is said to be, or if the description is no JSON.
+/// If the ways to find them disagree, if one is not at its reported position, or if the description is not JSON.
 pub fn check(bytes: &[u8]) {
     let found = code_objects(bytes);
     match (&found, &code_objects_if_any(bytes, &Limits::DEFAULT)) {
@@ -21,7 +21,7 @@ pub fn check(bytes: &[u8]) {
         (Err(_), any) => assert!(any.as_ref().map_or(0, Vec::len) == 0),
     }
     let Ok(found) = found else { return };
-    // In a file of no known kind they lie whole, and nothing names them.
+    // In a file of unknown format, code objects are stored whole and have no name.
     let lies_whole = |object: &EmbeddedCodeObject<'_>| {
         object.id.is_empty() && matches!(object.data, Cow::Borrowed(_))
     };

@@ -1,7 +1,6 @@
-//! Real code objects, with changes that the bytes choose within their debug sections.
+//! Changes real code objects within their debug sections, as the bytes choose.
 //!
-//! Any bytes as a file are mostly no ELF file. Here each input is a list of edits, so that every one reaches
-//! what reads the sections.
+//! Arbitrary bytes are rarely a valid ELF file. Here each input is a list of edits, so that every input reaches the section readers.
 
 use core::ops::Range;
 use std::sync::OnceLock;
@@ -10,8 +9,8 @@ use hetdwarf::object::CodeObject;
 
 use crate::fixture;
 
-/// The objects that are damaged: small ones, of each version of DWARF and each producer, with expressions,
-/// lists, call frames, type units, entries in other files, and lanes.
+/// The objects that are damaged. They are small, of each DWARF version and producer, and have expressions, lists, call frames, type units,
+/// entries in other files, and lanes.
 const OBJECTS: &[&str] = &[
     "corpus/rocm-style/lane_pc.hsaco",
     "corpus/rocm-style/lane_pc_loclist.hsaco",
@@ -27,12 +26,12 @@ const OBJECTS: &[&str] = &[
     "debug_info/made.elf",
 ];
 
-/// How many edits an input may have.
+/// The most edits of an input.
 const EDITS: usize = 16;
 
 struct Subject {
     data: Vec<u8>,
-    /// Where the debug sections are in the file; the first range is that of the headers.
+    /// The offsets of the debug sections in the file. The first range has the headers.
     sections: Vec<Range<usize>>,
 }
 
@@ -61,9 +60,9 @@ fn subject(name: &str) -> Subject {
     }
 }
 
-/// A file and what is done to it: a byte for the object, then six for each edit.
+/// Returns a damaged file: a byte chooses the object, then six bytes are an edit.
 ///
-/// Of these one is what to do, one the section, two where in it, and two are what to write there.
+/// An edit has one byte for the operation, one for the section, two for the offset, and two for the value.
 #[must_use]
 pub fn damaged(bytes: &[u8]) -> Option<Vec<u8>> {
     let (object, edits) = bytes.split_first()?;
@@ -88,7 +87,7 @@ fn apply(edit: [u8; 6], subject: &Subject, data: &mut [u8]) {
         2 => left[0] ^= 1 << (first % 8),
         3 => write(left, &value.to_le_bytes()),
         4 => write(left, &u32::from(value).to_le_bytes()),
-        // A negative number, or one past the end of everything.
+        // A negative number, or one past the end of all sections.
         5 => write(left, &(u64::MAX - u64::from(value)).to_le_bytes()),
         6 => {
             let length = left.len().min(usize::from(second));
@@ -109,10 +108,10 @@ fn write(to: &mut [u8], bytes: &[u8]) {
     }
 }
 
-/// Checks a damaged object as [`objects::check`](super::objects::check) does.
+/// Checks a damaged object with [`objects::check`](super::objects::check).
 ///
 /// # Panics
-/// As that does.
+/// See [`objects::check`](super::objects::check).
 pub fn check(bytes: &[u8]) {
     if let Some(data) = damaged(bytes) {
         super::objects::check(&data);

@@ -1,4 +1,4 @@
-//! Any bytes as an expression that is evaluated in any wave.
+//! Evaluates arbitrary bytes as an expression, in pseudo-random waves.
 
 use super::wave::{Scrambled, mix};
 use crate::gimli_oracle::{Case, compare, shrink};
@@ -16,23 +16,23 @@ use hetdwarf::location::{Access, Arena, LaneSelect, Location, Place, Storage, re
 /// The most bits that are read of a result.
 const MAX_BITS: u64 = 1 << 12;
 
-/// What an input says: how to read, and the expressions.
+/// The contents of an input: settings, and expressions.
 #[derive(Clone, Copy, Debug)]
 struct Input<'i> {
     wave_size: WaveSize,
     reading: Reading,
     encoding: expr::Encoding,
-    /// Chooses what the wave has, and what is in the context.
+    /// The seed of the wave and the context.
     seed: u8,
-    /// Bits to read of the result.
+    /// The number of bits that are read of the result.
     bits: u64,
-    /// The location of entries that are called, and of location lists.
+    /// The location of called entries, and of location lists.
     procedure: &'i [u8],
     expression: &'i [u8],
 }
 
 impl<'i> Input<'i> {
-    /// Four bytes say how to read, then comes the expression and at its end the procedure.
+    /// Splits the input: four bytes of settings, the expression, and the procedure.
     fn new(bytes: &'i [u8]) -> Option<Input<'i>> {
         let ([flags, seed, bits, split], rest) = bytes.split_first_chunk()?;
         let at = rest.len().saturating_sub(usize::from(*split));
@@ -77,11 +77,11 @@ impl<'i> Input<'i> {
     }
 }
 
-/// Evaluates the expression for all lanes and for each by itself, and reads what it denotes.
+/// Evaluates the expression for all lanes at once and for each lane, and reads the result.
 ///
 /// # Panics
-/// If all lanes at once give something else than one lane after the other, if a result required to be of a
-/// kind is another one than that of no required kind, or if fewer bits read differently.
+/// If the results for all lanes and for single lanes differ. If requiring a kind of result changes the result. If reading fewer bits gives
+/// other bits.
 pub fn check(bytes: &[u8]) {
     let Some(input) = Input::new(bytes) else {
         return;
@@ -119,7 +119,7 @@ pub fn check(bytes: &[u8]) {
     kinds(input, &context);
 }
 
-/// Small, so that every one is reached.
+/// Returns small limits, so that each is reached.
 fn limits() -> Limits {
     let mut limits = Limits::default();
     limits.steps = 1 << 10;
@@ -130,7 +130,7 @@ fn limits() -> Limits {
     limits
 }
 
-/// All lanes at once, and one after the other.
+/// Compares an evaluation for all lanes with evaluations for single lanes.
 fn lanes<'a>(attribute: &LocationAttribute<'a>, context: &Context<'_, 'a>, bits: u64) {
     let wave = context.wave.unwrap();
     let all = locate_lanes(attribute, context);
@@ -172,7 +172,7 @@ fn lanes<'a>(attribute: &LocationAttribute<'a>, context: &Context<'_, 'a>, bits:
     }
 }
 
-/// Bits of all lanes in one access, and lane by lane.
+/// Compares reading all lanes in one access with reading each lane.
 fn rows(location: &Location<'_>, context: &Context<'_, '_>, bits: u64) {
     let wave = context.wave.unwrap();
     let together = read_lanes(
@@ -195,10 +195,10 @@ fn rows(location: &Location<'_>, context: &Context<'_, '_>, bits: u64) {
         let alone = read(location, bits, &access);
         match (&together, &alone) {
             (Ok(together), alone) => assert_same(&Ok(together.bits(lane)), alone, lane),
-            // The same goes wrong in one lane at least.
+            // At least one lane fails in the same way.
             (Err(_), _) => continue,
         }
-        // Of several places another one may be the first that has fewer bits.
+        // Among several places, the first with too few bits can be another one.
         let single = location
             .single()
             .filter(|place| !matches!(place.storage, Storage::Composite(_)));
@@ -230,7 +230,7 @@ fn is_limit(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Limit { .. })
 }
 
-/// What is required to be a value or a location is what it would have been, if it is that.
+/// Checks that requiring a value or a location does not change a result that already has this kind.
 fn kinds<'a>(input: Input<'a>, context: &Context<'_, 'a>) {
     let lane = Lane(input.seed % 32);
     for lane in [LaneFocus::None, LaneFocus::One(lane), LaneFocus::All] {
@@ -242,7 +242,7 @@ fn kinds<'a>(input: Input<'a>, context: &Context<'_, 'a>) {
         let any = evaluate(ResultKind::Any);
         let required = match any {
             Ok(Outcome::Value(_)) => ResultKind::Value,
-            // The value of a pointer that was optimised away is the location of what it points to.
+            // The value of a pointer that was optimised away is the location of its pointee.
             Ok(Outcome::Location(Location::One(Place {
                 storage: Storage::ImplicitPointer(_),
                 ..
@@ -350,10 +350,10 @@ impl<'a> Frame<'a> for CallFrame {
     }
 }
 
-/// An expression of DWARF 5, whose operations the bytes choose, evaluates as gimli evaluates it.
+/// Checks that an expression of DWARF 5, whose operations the bytes choose, evaluates as in gimli.
 ///
 /// # Panics
-/// If not.
+/// If the results differ.
 pub fn as_gimli(choices: &[u8]) {
     let case = Case::from_choices(choices);
     if let Err(reason) = compare(&case) {

@@ -1,4 +1,4 @@
-//! Expressions between bytes and text: what is read can be written, and reads back the same.
+//! Converts expressions between bytes and text, and checks that reading and writing are inverse.
 
 use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::{Register, WaveSize};
@@ -7,10 +7,10 @@ use hetdwarf::expr::{
     encode_operation, operations, parse,
 };
 
-/// How deep entry values are looked into; the printer stops at the same depth.
+/// The deepest nesting of entry values that is checked. The printer stops at the same depth.
 const DEPTH: u32 = 4;
 
-/// The encodings that an input may be read in.
+/// Returns the encodings in which an input is read.
 fn encodings() -> impl Iterator<Item = Encoding> {
     let dialects = [
         Dialect::User,
@@ -27,11 +27,11 @@ fn encodings() -> impl Iterator<Item = Encoding> {
     })
 }
 
-/// Any bytes as an expression: decoded, printed, parsed and encoded.
+/// Decodes, prints, parses and encodes arbitrary bytes as an expression.
 ///
 /// # Panics
-/// If operations overlap or leave bytes out, if one that was decoded cannot be encoded or is then another,
-/// or if the text of an expression does not parse to the same.
+/// If operations overlap or leave gaps, if a decoded operation does not survive encoding, or if the text of an expression does not parse to
+/// the same expression.
 pub fn bytes(bytes: &[u8]) {
     for encoding in encodings() {
         round_trip(bytes, encoding);
@@ -70,8 +70,7 @@ fn round_trip(bytes: &[u8], encoding: Encoding) {
     }
 }
 
-/// The wave size that the names of vector registers in text stand for. `None` if there are registers of
-/// both.
+/// Returns the wave size that the names of vector registers imply. Returns `None` if there are registers of both sizes.
 fn wave_size(operations: &[Operation<'_>], encoding: Encoding) -> Option<WaveSize> {
     let mut sizes = Vec::new();
     wave_sizes(operations, encoding, 0, &mut sizes);
@@ -91,7 +90,7 @@ fn wave_sizes(
             match (kind, value) {
                 (OperandKind::Register, OperandValue::Unsigned(number)) => {
                     let size = match number {
-                        // Reserved, but with a name of wave64.
+                        // These numbers are reserved, but have names of wave64.
                         2816..=3071 => Some(WaveSize::Wave64),
                         _ => Register::from_number(number).and_then(Register::wave_size),
                     };
@@ -106,7 +105,7 @@ fn wave_sizes(
     }
 }
 
-/// The operations up to the first that cannot be decoded, and whether those are all.
+/// Returns the operations up to the first that cannot be decoded, and true if those are all.
 fn decode(bytes: &[u8], encoding: Encoding) -> (Vec<Operation<'_>>, bool) {
     let mut items = operations(bytes, encoding);
     let mut found = Vec::new();
@@ -138,8 +137,8 @@ fn encode(operations: &[Operation<'_>], encoding: Encoding) -> Vec<u8> {
     out
 }
 
-/// The shortest encoding, also of entry values within. `None` if one of those cannot be decoded or lies too
-/// deep, so that the text does not say what it is.
+/// Returns the shortest encoding, also of nested entry values. Returns `None` if a nested one cannot be decoded or is too deep, because the
+/// text then does not determine it.
 fn canonical(operations: &[Operation<'_>], encoding: Encoding, depth: u32) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     for operation in operations {
@@ -163,10 +162,10 @@ fn canonical(operations: &[Operation<'_>], encoding: Encoding, depth: u32) -> Op
     Some(out)
 }
 
-/// Any text as an expression: what parses can be encoded, and its own text parses to the same.
+/// Checks text as an expression. Text that parses can be encoded, and its printed form parses to the same expression.
 ///
 /// # Panics
-/// If not.
+/// If it does not.
 pub fn text(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let encoding = Encoding::AMDGPU.in_memory();

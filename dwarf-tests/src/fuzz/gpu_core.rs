@@ -1,5 +1,5 @@
-//! Core files whose deciding bytes are changed: headers, note, list, queue structures, headers and stacks of save areas,
-//! the words of each wave that tell who it is.
+//! Changes the structural bytes of core files: headers, note, list, queue structures, headers and stacks of save areas, and the words that
+//! identify each wave.
 
 use std::sync::OnceLock;
 
@@ -11,14 +11,14 @@ use hetdwarf::wave::{Memory, Wave};
 use crate::cores::generation::Generation;
 use crate::cores::writer::{Built, CoreSpec, QueueSpec, WaveSpec, at};
 
-/// A file, and where the bytes that decide are.
+/// A file, and the offsets of its structural bytes.
 struct Base {
     file: Vec<u8>,
     places: Vec<usize>,
 }
 
-/// The first byte chooses a core; after it, each seven change one to eight bytes of it: the place, how many, and what they
-/// become.
+/// Interprets the input: the first byte chooses a core. Each following seven bytes change one to eight bytes of it: the position, the
+/// count, and the new values.
 pub fn check(bytes: &[u8]) {
     static BASES: OnceLock<Vec<Base>> = OnceLock::new();
     let bases = BASES.get_or_init(|| Generation::TARGETS.iter().map(base).collect());
@@ -43,13 +43,13 @@ pub fn check(bytes: &[u8]) {
     open(&file);
 }
 
-/// Asks everything of a core, if it is one. The same file twice says the same as once.
+/// Runs every query on a file, if it is a core. Opening the file twice gives the same results.
 fn open(file: &[u8]) {
     let limits = Limits::default();
     let Ok(core) = GpuCore::open(&[file], &limits) else {
         return;
     };
-    // A record has at least hardware registers and trap temporaries; one area can be that of several XCCs.
+    // A record has at least hardware registers and trap temporaries. Several XCCs can share an area.
     assert!(core.waves().len() <= 64 * file.len() / 128);
     exhaust(&core);
     let twice = GpuCore::open(&[file, file], &limits).expect("it was opened before");
@@ -61,7 +61,7 @@ fn open(file: &[u8]) {
     assert_eq!(told(&core), told(&twice));
 }
 
-/// Asks everything that a core can answer; gives how much was answered.
+/// Runs every query on a core, and returns the amount of output.
 pub fn exhaust(core: &GpuCore<'_>) -> usize {
     let text: usize = core
         .problems()
@@ -189,7 +189,7 @@ fn wave(generation: Generation, seed: u32) -> WaveSpec {
     }
 }
 
-/// The bytes that decide; everything else is contents.
+/// Returns the offsets of the structural bytes. All other bytes are contents.
 #[must_use]
 pub fn places(file: &[u8], built: &Built) -> Vec<usize> {
     let mut places: Vec<usize> = (0..64).collect();
@@ -201,7 +201,7 @@ pub fn places(file: &[u8], built: &Built) -> Vec<usize> {
     for (index, region) in built.regions.iter().enumerate() {
         let offset = u64_at(64 + (index + 1) * 56 + 8);
         places.extend(offset..offset + region.bytes.len().min(256));
-        // The end of a save area has what the first wave's record says of it, before its LDS.
+        // The end of a save area has the first wave's record, before its LDS.
         if region.bytes.len() > 4096 {
             let end = offset + region.bytes.len();
             places.extend(end - 1600..end);

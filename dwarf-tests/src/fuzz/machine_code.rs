@@ -1,4 +1,4 @@
-//! Any bytes as machine code, of every processor.
+//! Reads arbitrary bytes as machine code of every processor.
 
 use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::{Processor, WaveSize};
@@ -7,11 +7,10 @@ use hetdwarf::isa::Decoder;
 /// The longest instruction, in bytes.
 const LONGEST: usize = 20;
 
-/// Decodes the first 4 to 20 bytes as an instruction, and all of them as a sequence.
+/// Decodes the first 4 to 20 bytes as an instruction, and all bytes as a sequence.
 ///
 /// # Panics
-/// If an instruction is longer than its bytes, is another one when more bytes follow, or if a sequence has
-/// gaps.
+/// If an instruction is longer than its bytes, changes when more bytes follow, or if a sequence has gaps.
 pub fn check(bytes: &[u8]) {
     for processor in Processor::ALL {
         for wave_size in [WaveSize::Wave32, WaveSize::Wave64] {
@@ -29,7 +28,7 @@ fn one(decoder: &Decoder, bytes: &[u8], processor: &str) {
         .unwrap_or_default();
     let decoded = decoder.decode(whole, 0x1000);
     for length in (4..=whole.len()).step_by(4) {
-        // v_mfma_ld_scale_b32 gives operands to another one, if that follows, and then both are one.
+        // v_mfma_ld_scale_b32 supplies operands to a following MFMA, and the two are then decoded as one instruction.
         if processor == "gfx950" && matches!(whole, [_, _, 0xac, 0xd3, ..]) {
             continue;
         }

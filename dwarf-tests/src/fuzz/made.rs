@@ -1,7 +1,7 @@
-//! Debugging information that bytes choose by its structure: entries, line programs, call frame information, location lists and
-//! machine code that are mostly well-formed, so that a fuzzer reaches what lies behind the first check.
+//! Builds mostly well-formed debugging information from bytes: entries, line programs, call frame information, location lists and machine
+//! code. A fuzzer then reaches code past the first checks.
 //!
-//! Line rows, call frame rows and location lists are compared with gimli's. Each difference that is not known (`is_known_difference`) is a failure.
+//! Line rows, call frame rows and location lists are compared with gimli's. Each unknown difference (`is_known_difference`) is a failure.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use hetdwarf::object::CodeObject;
 
 use crate::elf::{Attribute, Entry, code_object, debug_info, uleb};
 
-/// Reads choices; after the last byte all are 0.
+/// Reads choices. After the last byte all choices are 0.
 #[derive(Clone, Debug)]
 struct Choices<'b>(&'b [u8]);
 
@@ -37,7 +37,7 @@ impl Choices<'_> {
         list[usize::from(self.byte()) % list.len()]
     }
 
-    /// A number, mostly a small one.
+    /// Returns a number, mostly a small one.
     fn number(&mut self) -> u64 {
         let first = self.byte();
         match first {
@@ -49,7 +49,7 @@ impl Choices<'_> {
         }
     }
 
-    /// The same, signed, and never the lowest of all: gimli's own loop over a line program overflows with that.
+    /// Returns a signed number, but never the lowest of all, which overflows in gimli's loop over a line program.
     fn signed(&mut self) -> i64 {
         let number = self.number().cast_signed();
         let number = if number == i64::MIN { 0 } else { number };
@@ -68,7 +68,7 @@ impl Choices<'_> {
         }
     }
 
-    /// An expression of a few operations, mostly well-formed.
+    /// Returns an expression of a few operations, mostly well-formed.
     fn expression(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for _ in 0..self.byte() % 6 {
@@ -94,7 +94,7 @@ impl Choices<'_> {
     }
 }
 
-/// A number as signed LEB128.
+/// Encodes a number as signed LEB128.
 fn sleb(mut value: i64) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
@@ -114,7 +114,7 @@ const TAGS: &[u64] = &[
     0x10, 0x13, 0x0d, 0x17, 0x01, 0x21, 0x04, 0x28, 0x16, 0x26, 0x35, 0x15, 0x39, 0x3a, 0x08, 0x1c,
     0x33, 0x19, 0x1f, 0x2f, 0x30, 0x42, 0x46, 0x4109,
 ];
-/// Attributes whose values are numbers, or places.
+/// Attributes whose values are numbers or locations.
 const NUMBERS: &[u64] = &[
     0x0b, 0x0d, 0x3e, 0x2f, 0x37, 0x22, 0x1c, 0x38, 0x6b, 0x0c, 0x88, 0x2e, 0x51, 0x20, 0x34, 0x39,
     0x3a, 0x3b, 0x57, 0x58, 0x59, 0x6a, 0x33, 0x32, 0x3f, 0x3c, 0x0a, 0x3e10,
@@ -128,10 +128,10 @@ const EXPRESSIONS: &[u64] = &[
     0x3e08, 0x3e0a, 0x3e0c,
 ];
 
-/// Entries, whose tree, tags, attributes and references the bytes choose.
+/// Builds entries, whose tree, tags, attributes and references the bytes choose.
 #[must_use]
 pub fn entries(bytes: &[u8]) -> Vec<u8> {
-    /// More say nothing more.
+    /// The most entries. More would not test anything new.
     const MOST: usize = 96;
     let mut choices = Choices(bytes);
     let place = |tag: u64| -> Vec<(u64, Attribute)> {
@@ -230,7 +230,7 @@ pub fn entries(bytes: &[u8]) -> Vec<u8> {
     ])
 }
 
-/// A contribution to `.debug_loclists` with one list at offset 12.
+/// Returns a contribution to `.debug_loclists` with one list at offset 12.
 fn list_section(choices: &mut Choices<'_>) -> Vec<u8> {
     let mut section = vec![0; 4];
     section.extend([5, 0, 8, 0, 0, 0, 0, 0]);
@@ -269,7 +269,7 @@ fn list_section(choices: &mut Choices<'_>) -> Vec<u8> {
     section
 }
 
-/// A unit with a low address, and with a line table at 0 and a location list at 12.
+/// Returns a unit with a low address, a line table at 0 and a location list at 12.
 fn unit() -> (Vec<u8>, Vec<u8>) {
     let offset = |at: u32| Attribute::Bytes(0x17, at.to_le_bytes().into());
     debug_info(&[
@@ -290,7 +290,7 @@ fn unit() -> (Vec<u8>, Vec<u8>) {
     ])
 }
 
-/// A code object with a line program that the bytes choose.
+/// Builds a code object with a line program that the bytes choose.
 #[must_use]
 pub fn lines(bytes: &[u8]) -> Vec<u8> {
     let mut choices = Choices(bytes);
@@ -320,7 +320,7 @@ pub fn lines(bytes: &[u8]) -> Vec<u8> {
         header.extend(b"d\0\0a.cl\0\0\0\0b.cl\0\x01\0\0\0");
     }
     let mut program = Vec::new();
-    // It mostly begins with an address.
+    // The program mostly begins with an address.
     let starts = choices.byte() % 8 != 0;
     if starts {
         program.extend([&[0, 9, 2][..], &0x1000_u64.to_le_bytes()].concat());
@@ -370,7 +370,7 @@ pub fn lines(bytes: &[u8]) -> Vec<u8> {
     ])
 }
 
-/// A code object with call frame information that the bytes choose.
+/// Builds a code object with call frame information that the bytes choose.
 #[must_use]
 pub fn frames(bytes: &[u8]) -> Vec<u8> {
     let mut choices = Choices(bytes);
@@ -382,7 +382,7 @@ pub fn frames(bytes: &[u8]) -> Vec<u8> {
     cie.extend(uleb(choices.of(&[4, 1, 4, 0, 200])));
     cie.extend(sleb(choices.of(&[4, -4, 1, -8, 0])));
     cie.push(16);
-    // Mostly there is a CFA.
+    // The CFA is mostly defined.
     if choices.byte() % 8 != 0 {
         cie.extend([0x0c, 33, 0]);
     }
@@ -406,14 +406,14 @@ pub fn frames(bytes: &[u8]) -> Vec<u8> {
     code_object(&[(".text", &[0; 768]), (".debug_frame", &section)])
 }
 
-/// An entry with its length before it, filled to a multiple of 4 bytes.
+/// Returns an entry with its length in front, padded to a multiple of 4 bytes.
 fn with_length(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     let length = u32::try_from(bytes.len()).unwrap();
     [&length.to_le_bytes()[..], &bytes].concat()
 }
 
-/// * `advances`: whether locations advance, which means nothing in a CIE.
+/// * `advances`: true if locations advance, which is meaningless in a CIE.
 fn frame_instructions(choices: &mut Choices<'_>, most: u8, advances: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..choices.byte() % (most + 1) {
@@ -473,7 +473,7 @@ fn frame_instructions(choices: &mut Choices<'_>, most: u8, advances: bool) -> Ve
     bytes
 }
 
-/// A code object with a location list that the bytes choose.
+/// Builds a code object with a location list that the bytes choose.
 #[must_use]
 pub fn lists(bytes: &[u8]) -> Vec<u8> {
     let (abbreviations, info) = unit();
@@ -485,15 +485,15 @@ pub fn lists(bytes: &[u8]) -> Vec<u8> {
     ])
 }
 
-/// Checks entries as any other object.
+/// Checks entries like any other object.
 ///
 /// # Panics
-/// As [`objects::check`](super::objects::check).
+/// See [`objects::check`](super::objects::check).
 pub fn check_entries(bytes: &[u8]) {
     super::objects::check(&entries(bytes));
 }
 
-/// A section of a code object, as gimli reads it.
+/// Returns a section of a code object for gimli.
 fn section<'a>(
     object: &'a CodeObject<'a>,
     name: &str,
@@ -606,7 +606,7 @@ pub fn check_lists(bytes: &[u8]) {
             }
         }
     }
-    // gimli leaves out ranges that are empty or backwards, and has the default as a range of all addresses.
+    // gimli omits empty and reversed ranges, and represents the default location as a range of all addresses.
     let found: Vec<_> = found
         .into_iter()
         .filter_map(|(range, bytes)| match range {
@@ -629,7 +629,7 @@ pub fn check_lists(bytes: &[u8]) {
     assert_eq!(found.len(), expected.len());
 }
 
-/// The rules of a row: that of the CFA and those of registers.
+/// The rules of a row: the CFA rule, and the register rules.
 type Rules = (String, BTreeMap<u64, String>);
 
 /// Compares the rows of call frame information with gimli's.
@@ -649,7 +649,7 @@ pub fn check_frames(bytes: &[u8]) {
         let FrameEntry::Fde(fde) = entry else {
             continue;
         };
-        // Past the last address there is nothing: here such an entry ends there, and for gimli before it begins.
+        // An entry at the end of the address space ends there in hetdwarf. In gimli it ends before it begins.
         if fde
             .initial_location
             .checked_add(fde.address_range)
@@ -671,7 +671,7 @@ pub fn check_frames(bytes: &[u8]) {
             expected[..both],
             "{our_error:?}, {their_error:?}"
         );
-        // Of what both refuse, either may be the first to do so.
+        // If both reject the entry, either can be the first to do so.
         if our_error.is_some() && their_error.is_some() {
             continue;
         }
@@ -683,7 +683,7 @@ pub fn check_frames(bytes: &[u8]) {
     }
 }
 
-/// Rows by their ranges; those of no addresses are left out.
+/// Rows by their ranges, without empty ones.
 type Found = Vec<((u64, u64), Rules)>;
 
 fn our_rows(
@@ -774,9 +774,9 @@ fn their_rows<'a>(
     }
 }
 
-/// Returns true for what is known. gimli keeps fewer rules and remembered rows; its CFA is register 0 before something defines it,
-/// where an instruction that changes a part of it is ill-formed (DWARF 5 §6.4.2.2); it refuses `DW_CFA_restore` in a CIE, of
-/// which the initial rules are those of the CIE so far; and an entry finds what its CIE has remembered (`spec-notes/frames.md`).
+/// Returns true for known differences. gimli keeps fewer rules and remembered rows. Its CFA is register 0 before it is defined, when an
+/// instruction that changes a part of it is ill-formed (DWARF 5 §6.4.2.2). It rejects `DW_CFA_restore` in a CIE, whose initial rules are
+/// the rules of the CIE so far. An entry sees the rows that its CIE has remembered (`spec-notes/frames.md`).
 fn is_known_difference(ours: Option<&hetdwarf::Error>, theirs: Option<gimli::Error>) -> bool {
     let is_known = |error: &hetdwarf::Error| match error.kind() {
         ErrorKind::IllFormed(SpecRule::CfaRule) => true,
@@ -797,11 +797,11 @@ fn is_known_difference(ours: Option<&hetdwarf::Error>, theirs: Option<gimli::Err
 /// Annotates machine code that bytes choose.
 ///
 /// # Panics
-/// If the answer is another one the second time, if what was added cannot be read, or if other sections have changed.
+/// If a second run differs, if the additions cannot be read, or if other sections have changed.
 pub fn check_flow(bytes: &[u8]) {
     use hetdwarf::annotate::{Request, annotate};
     use hetdwarf::limits::Limits;
-    /// More instructions take longer and do nothing new.
+    /// The most instructions. More take longer without testing anything new.
     const MOST: usize = 4 * 400;
     let Some((overlapping, bytes)) = bytes.split_first() else {
         return;
@@ -811,7 +811,7 @@ pub fn check_flow(bytes: &[u8]) {
     let mut limits = Limits::DEFAULT;
     limits.work = 1 << 18;
     let mut request = Request::new(&|_| true);
-    // Without it there is a note where EXEC has other lanes than the active ones.
+    // Otherwise a note appears wherever EXEC has other lanes than the active ones.
     request.active_lane = true;
     let found = annotate(&file, &limits, &request).unwrap();
     let again = annotate(&file, &limits, &request).unwrap();
@@ -838,7 +838,8 @@ pub fn check_flow(bytes: &[u8]) {
     );
     let rules = |program: &Program<'_>| -> Vec<String> {
         let found = hetdwarf::verify::verify(program).findings;
-        // Made code reads masks from registers that hold none: what a callee left there, or the caller. `annotate` follows the bits all the same.
+        // The generated code reads masks from registers without a mask: leftovers of a callee or of the caller. `annotate` tracks these
+        // bits all the same.
         let own = found.iter().filter(|finding| {
             !finding.rule.id.starts_with("cfi-") && finding.rule.id != "lane-pc-no-mask"
         });
@@ -853,7 +854,7 @@ pub fn check_flow(bytes: &[u8]) {
     assert!(new.is_empty(), "{new:#?}");
 }
 
-/// So many choices.
+/// Returns this many pseudo-random choices.
 #[must_use]
 pub fn choices(seed: u64, count: usize) -> Vec<u8> {
     let mut state = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -866,7 +867,7 @@ pub fn choices(seed: u64, count: usize) -> Vec<u8> {
     core::iter::repeat_with(next).take(count).collect()
 }
 
-/// Choices of several lengths.
+/// Returns choices of several lengths.
 ///
 /// # Panics
 /// Never.

@@ -1,5 +1,5 @@
-//! Bundles and archives of many objects, made so that their headers fit together as often as not: each three bytes are an
-//! entry or member. They are checked as a file that a build left, within what a file of that size may cost.
+//! Builds bundles and archives of many objects from bytes: each three bytes are an entry or member, and headers are often consistent. The
+//! files are checked like build outputs, within the limits for their size.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use hetdwarf::verify::Selection;
 
 use super::containers;
 
-/// The smallest code objects: a header without sections, for some processors, and what is none.
+/// Returns the smallest code objects: a header without sections for some processors, and bytes that are no code object.
 fn contents() -> [Vec<u8>; 4] {
     let object = |flags: u32, name: u8| {
         let mut bytes = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 64, 3];
@@ -41,7 +41,8 @@ const IDS: [&str; 4] = [
     "",
 ];
 
-/// An offload bundle: of each entry the first byte is its contents and its ID, the second moves its start, the third its size.
+/// Returns an offload bundle. In each entry, the first byte selects its contents and ID, the second moves its start, and the third changes
+/// its size.
 #[must_use]
 pub fn bundle(bytes: &[u8]) -> Vec<u8> {
     let contents = contents();
@@ -76,7 +77,7 @@ pub fn bundle(bytes: &[u8]) -> Vec<u8> {
     bundle
 }
 
-/// An archive: of each member the first byte is its contents and its kind of name, the second the name, the third moves its
+/// Returns an archive. In each member, the first byte selects its contents and kind of name, the second the name, and the third changes its
 /// size.
 #[must_use]
 pub fn archive(bytes: &[u8]) -> Vec<u8> {
@@ -98,7 +99,7 @@ pub fn archive(bytes: &[u8]) -> Vec<u8> {
         let header = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644);
         archive.extend(header.as_bytes());
         archive.extend(content);
-        // Every other one of odd length is not aligned.
+        // Half of the members of odd length are not padded.
         if archive.len() % 2 == 1 && byte(0) & 0x80 == 0 {
             archive.push(b'\n');
         }
@@ -106,29 +107,29 @@ pub fn archive(bytes: &[u8]) -> Vec<u8> {
     archive
 }
 
-/// [`bundle`] of these bytes.
+/// Checks the [`bundle`] of these bytes.
 ///
 /// # Panics
-/// As [`cost`].
+/// See [`cost`].
 pub fn check_bundle(bytes: &[u8]) {
     cost(&bundle(bytes));
 }
 
-/// [`archive`] of these bytes.
+/// Checks the [`archive`] of these bytes.
 ///
 /// # Panics
-/// As [`cost`].
+/// See [`cost`].
 pub fn check_archive(bytes: &[u8]) {
     cost(&archive(bytes));
 }
 
-/// Finds and checks what is in a file.
+/// Finds and checks the objects in a file.
 ///
 /// # Panics
-/// If it costs more than a file of its size may, if an object is not accounted for, or as [`containers::check`].
+/// If the cost exceeds the limit for the file's size, or if an object is missing from the report. See also [`containers::check`].
 pub fn cost(file: &[u8]) {
     containers::check(file);
-    // Without a floor, so that the rate is what holds.
+    // The limits have no floor, so that the rate per byte is tested.
     let mut limits = Limits::DEFAULT;
     (limits.work, limits.memory) = (1 << 12, 1 << 16);
     let meter = Arc::new(Meter::new(&limits, file.len() as u64));

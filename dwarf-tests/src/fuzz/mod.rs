@@ -1,7 +1,7 @@
-//! What a fuzzer holds any bytes against: no panic, and the answers agree with each other.
+//! Checks that arbitrary bytes never cause a panic or inconsistent answers.
 //!
-//! `fuzz/` runs the checks of [`TARGETS`] with libFuzzer; `tests/fuzz_regressions.rs` runs the same ones on
-//! their seeds and on every input that once broke something.
+//! `fuzz/` runs the checks of [`TARGETS`] with libFuzzer. `tests/fuzz_regressions.rs` runs the same checks on their seeds and on every
+//! input that once failed.
 
 pub mod adapter;
 pub mod call_frames;
@@ -20,18 +20,18 @@ pub mod seeds;
 pub mod snapshots;
 mod wave;
 
-/// A check of any bytes.
+/// A check of arbitrary bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// The name of the binary in `fuzz/`, and of the folder of kept inputs.
     pub name: &'static str,
-    /// Panics if something is wrong.
+    /// The check, which panics on a failure.
     pub check: fn(&[u8]),
-    /// Inputs to start from.
+    /// The seed inputs.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     Target {
         name: "expression",
@@ -145,7 +145,7 @@ pub const TARGETS: &[Target] = &[
     },
 ];
 
-/// A target by its name.
+/// Returns a target by its name.
 #[must_use]
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)

@@ -1,4 +1,4 @@
-//! Any bytes as a code object: what every command would say of it.
+//! Reads arbitrary bytes as a code object, and runs the queries of every command.
 
 use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::inspect::{Program, Stop, StopOptions};
@@ -14,10 +14,10 @@ use serde::Serialize;
 
 use super::wave::{Scrambled, mix};
 
-/// Describes the object, checks it by every rule, and stops a wave in its functions.
+/// Describes the object, checks it with every rule, and stops a wave in its functions.
 ///
 /// # Panics
-/// If two runs of the rules differ, if findings are not in order, or if a document is no JSON.
+/// If two runs of the rules differ, if findings are not sorted, or if a document is not JSON.
 pub fn check(bytes: &[u8]) {
     if let Ok(found) = code_objects(bytes) {
         document(&InfoDocument::new(&found));
@@ -48,7 +48,7 @@ fn embedded(embedded: &EmbeddedCodeObject<'_>) {
     }
 }
 
-/// Small, so that they are reached.
+/// Returns small limits, so that they are reached.
 fn limits() -> Limits {
     let mut limits = Limits::DEFAULT;
     limits.steps = 1 << 12;
@@ -58,14 +58,14 @@ fn limits() -> Limits {
     limits
 }
 
-/// A number that any byte changes.
+/// Returns a hash that every byte affects.
 pub(super) fn hash(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0, |hash, byte| mix(hash ^ u64::from(*byte)))
 }
 
-/// Addresses in functions and in ranges of call frame information, which the contents of the file choose.
+/// Returns addresses in functions and in ranges of call frame information, chosen by the contents of the file.
 pub(super) fn addresses(program: &Program<'_>, hash: u64) -> Vec<u64> {
     let info = program.info();
     let mut found = vec![0];
@@ -109,7 +109,7 @@ fn stop(program: &Program<'_>, pc: u64, hash: u64) {
     }
 }
 
-/// The same findings twice, each in its order.
+/// Checks that two runs give the same findings in sorted order.
 fn rules(program: &Program<'_>) {
     let first = verify(program);
     let second = verify(program);
@@ -145,13 +145,13 @@ fn verify_file(bytes: &[u8]) {
     let found = VerifyDocument::new([checked]);
     document(&found);
     document(&SarifLog::new(&found, "/"));
-    // Names come from the file; none may begin a line of its own.
+    // Names come from the file. They must not start a line of their own.
     for line in github_annotations(&found, "/").lines() {
         assert!(line.starts_with("::"), "{line}");
     }
 }
 
-/// A document is JSON that can be read.
+/// Checks that a document is JSON that can be read.
 fn document(document: &impl Serialize) {
     let text = serde_json::to_string(document).unwrap();
     serde_json::from_str::<serde::de::IgnoredAny>(&text).unwrap();

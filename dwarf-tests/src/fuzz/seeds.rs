@@ -1,4 +1,4 @@
-//! Inputs to start from: the vectors and the corpus, cut to what a target wants.
+//! Provides seed inputs: the vectors and the corpus, cut to the form of each target.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use hetdwarf::object::{CodeObject, SectionKind};
 
 use crate::{corpus, fixture, json, package, wave_cases};
 
-/// Seeds of more bytes are left out: libFuzzer is fastest with small inputs.
+/// The size limit of seeds: libFuzzer is fastest with small inputs.
 const LARGEST: usize = 24 << 10;
 
-/// The expressions of the vectors.
+/// Returns the expressions of the vectors.
 #[must_use]
 pub fn encoded_expressions() -> Vec<Vec<u8>> {
     let mut found = Vec::new();
@@ -29,7 +29,7 @@ pub fn encoded_expressions() -> Vec<Vec<u8>> {
     found
 }
 
-/// The same as text.
+/// Returns the expressions of the vectors as text.
 #[must_use]
 pub fn texts() -> Vec<Vec<u8>> {
     let printer = Printer::new(Encoding::AMDGPU.in_memory());
@@ -37,7 +37,7 @@ pub fn texts() -> Vec<Vec<u8>> {
     encoded_expressions().iter().map(text).collect()
 }
 
-/// The same in several contexts.
+/// Returns the expressions of the vectors in several contexts.
 #[must_use]
 pub fn evaluations() -> Vec<Vec<u8>> {
     let expressions = encoded_expressions();
@@ -57,7 +57,7 @@ pub fn evaluations() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Choices of different lengths; a byte is a choice.
+/// Returns choices of different lengths. Each byte is a choice.
 #[must_use]
 pub fn choices() -> Vec<Vec<u8>> {
     (0..32u8)
@@ -68,7 +68,7 @@ pub fn choices() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// The files of the corpus that are small enough.
+/// Returns the files of the corpus that are small enough.
 fn files() -> Vec<Vec<u8>> {
     corpus().iter().filter_map(|path| small(path)).collect()
 }
@@ -78,7 +78,7 @@ fn small(path: &Path) -> Option<Vec<u8>> {
     (data.len() <= LARGEST).then_some(data)
 }
 
-/// The sections of a name in the corpus.
+/// Returns the sections of this name in the corpus.
 fn sections(name: &str) -> Vec<Vec<u8>> {
     let section = |data: &Vec<u8>| {
         let object = CodeObject::parse(data).ok()?;
@@ -91,7 +91,7 @@ fn sections(name: &str) -> Vec<Vec<u8>> {
     found
 }
 
-/// `.debug_frame` of the corpus, read in different ways, and an `.eh_frame` made by hand.
+/// Returns `.debug_frame` of the corpus, read with different settings, and a handmade `.eh_frame`.
 #[must_use]
 pub fn call_frames() -> Vec<Vec<u8>> {
     let sections = sections(".debug_frame");
@@ -101,8 +101,8 @@ pub fn call_frames() -> Vec<Vec<u8>> {
         .zip([0, 4, 8, 12].into_iter().cycle())
         .map(|(section, flags)| [&[flags, flags], section.as_slice()].concat())
         .collect();
-    // CIE: version 1, "zR", code alignment 4, data alignment -8, return address 16, pointers relative and of
-    // four bytes; def_cfa SGPR32+0. FDE: 64 bytes at 0x100 further on; advance by 1, offset PC at CFA-8.
+    // CIE: version 1, "zR", code alignment 4, data alignment -8, return address 16, relative pointers of four bytes; def_cfa SGPR32+0. FDE:
+    // 64 bytes at a distance of 0x100; advance by 1, offset PC at CFA-8.
     let cie = [
         0x10, 0, 0, 0, 0, 0, 0, 0, 1, b'z', b'R', 0, 4, 0x78, 16, 1, 0x1b, 0x0c, 64, 0,
     ];
@@ -113,7 +113,7 @@ pub fn call_frames() -> Vec<Vec<u8>> {
     found
 }
 
-/// Small code objects.
+/// Returns small code objects.
 #[must_use]
 pub fn objects() -> Vec<Vec<u8>> {
     let mut found: Vec<_> = files()
@@ -125,7 +125,7 @@ pub fn objects() -> Vec<Vec<u8>> {
     found
 }
 
-/// Each object as it is, and with an edit.
+/// Returns each object unchanged, and with an edit.
 #[must_use]
 pub fn damages() -> Vec<Vec<u8>> {
     (0..12u8)
@@ -133,7 +133,7 @@ pub fn damages() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Bundles, archives and host objects.
+/// Returns bundles, archives and host objects.
 #[must_use]
 pub fn containers() -> Vec<Vec<u8>> {
     let mut paths: Vec<_> = ["corpus/bundle", "object"]
@@ -145,7 +145,7 @@ pub fn containers() -> Vec<Vec<u8>> {
     paths.sort();
     let mut found: Vec<_> = paths.iter().filter_map(|path| small(path)).collect();
     found.dedup();
-    // A bundle with two entries: a host's, which is empty, and a code object of one byte after the header.
+    // A bundle with two entries: an empty one for the host, and a code object of one byte after the header.
     let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
     bundle.extend(2u64.to_le_bytes());
     for (size, id) in [
@@ -163,7 +163,7 @@ pub fn containers() -> Vec<Vec<u8>> {
     found
 }
 
-/// Snapshots, of which memory and vector registers are cut.
+/// Returns snapshots with shortened memory and vector registers.
 #[must_use]
 pub fn snapshots() -> Vec<Vec<u8>> {
     let mut found = Vec::new();
@@ -187,7 +187,7 @@ pub fn snapshots() -> Vec<Vec<u8>> {
     found
 }
 
-/// Instructions of the corpus, with what follows them; a few of each object.
+/// Returns a few instructions of each object in the corpus, with the bytes after them.
 #[must_use]
 pub fn machine_code() -> Vec<Vec<u8>> {
     let mut found = Vec::new();
@@ -218,7 +218,7 @@ pub fn machine_code() -> Vec<Vec<u8>> {
     found
 }
 
-/// Cores of every generation: as they are, and with each deciding byte of one changed.
+/// Returns cores of every generation: unchanged, and with each structural byte of one core changed.
 #[must_use]
 pub fn gpu_cores() -> Vec<Vec<u8>> {
     let count = u8::try_from(crate::cores::generation::Generation::TARGETS.len()).unwrap();
@@ -232,7 +232,7 @@ pub fn gpu_cores() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Entries of bundles and members of archives: one, some that are the same, and many of every kind.
+/// Returns entries of bundles and members of archives: one, several equal ones, and many of every kind.
 #[must_use]
 pub fn entries() -> Vec<Vec<u8>> {
     let mixed: Vec<u8> = (0..=255).flat_map(|number| [number, number, 0]).collect();
@@ -248,7 +248,7 @@ pub fn entries() -> Vec<Vec<u8>> {
     found
 }
 
-/// What a repository may choose.
+/// Returns configurations.
 #[must_use]
 pub fn configurations() -> Vec<Vec<u8>> {
     [
@@ -267,7 +267,7 @@ pub fn configurations() -> Vec<Vec<u8>> {
     .into()
 }
 
-/// Baselines: an empty one, those of some objects, and one of what is not there.
+/// Returns baselines: an empty one, those of some objects, and one of missing findings.
 #[must_use]
 pub fn baselines() -> Vec<Vec<u8>> {
     use hetdwarf::report::{Baseline, VerifyDocument, check_file};

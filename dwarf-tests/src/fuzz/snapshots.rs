@@ -1,11 +1,11 @@
-//! Any bytes as the JSON of a stopped wave.
+//! Reads arbitrary bytes as a wave snapshot in JSON.
 
 use hetdwarf::wave::{Snapshot, Wave};
 
-/// What can be read is written as JSON that reads back as the same wave.
+/// Checks that a readable snapshot is written as JSON that reads back as the same wave.
 ///
 /// # Panics
-/// If not, or if the wave cannot be asked for the lanes it has.
+/// If it does not, or if the wave's lanes cannot be queried.
 pub fn check(bytes: &[u8]) {
     let Ok(snapshot) = Snapshot::from_json(bytes) else {
         return;

@@ -1,11 +1,11 @@
-//! A wave with something in every register and byte of memory, some of it not available.
+//! A wave with pseudo-random contents in every register and byte of memory, some of which are unavailable.
 
 use core::ops::Range;
 
 use hetdwarf::arch::{Apertures, Register, WaveSize};
 use hetdwarf::wave::{AccessError, Memory, Wave};
 
-/// Contents that look random; the same access always gives the same.
+/// Pseudo-random contents. Repeated accesses return the same bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Scrambled {
     pub wave_size: WaveSize,
@@ -13,7 +13,7 @@ pub struct Scrambled {
     pub apertures: Option<Apertures>,
 }
 
-/// A number that looks random and is the same for the same number (SplitMix64's last steps).
+/// Returns a pseudo-random number that depends only on the input (the last steps of `SplitMix64`).
 pub fn mix(number: u64) -> u64 {
     let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -33,7 +33,7 @@ impl Scrambled {
         }
     }
 
-    /// Small numbers are likely, so that registers are good as offsets and addresses too.
+    /// Returns a byte. Small numbers are likely, so that registers are useful as offsets and addresses.
     fn byte(self, what: u64, address: u64) -> u8 {
         let random = mix(address ^ what << 48 ^ u64::from(self.seed) << 56);
         if random >> 32 & 3 == 0 {
@@ -66,7 +66,7 @@ impl Wave for Scrambled {
             "{bits:?} of {register:?} into {} bytes",
             out.len()
         );
-        // A register in sixteen is not there; of another, the bits from 512 on.
+        // One register in sixteen is missing, and another lacks its bits from 512 on.
         let available = match mix(number ^ u64::from(self.seed)) & 15 {
             0 => 0,
             1 => 512,
@@ -84,7 +84,7 @@ impl Wave for Scrambled {
     fn read_memory(&self, memory: Memory, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
         let last = address.checked_add((out.len() as u64).saturating_sub(1));
         let last = last.expect("memory past the end was asked for");
-        // The scratch of a wave has a dword of each of 64 lanes for each dword of the lane's 2^32 bytes.
+        // The scratch of a wave has a dword for each of 64 lanes for each dword of the lane's 2^32 bytes.
         let end = match memory {
             Memory::Global => u64::MAX,
             Memory::Region | Memory::Local => u32::MAX.into(),
@@ -92,7 +92,7 @@ impl Wave for Scrambled {
         };
         assert!(last <= end, "{memory:?} {address:#x}");
         for (address, out) in (address..=last).zip(out) {
-            // Pages of 64 bytes, one in sixteen of which is not there.
+            // One in sixteen pages of 64 bytes is missing.
             if mix(address >> 6 ^ u64::from(self.seed) << 50) & 15 == 0 {
                 return Err(AccessError::Unavailable);
             }

@@ -1,7 +1,7 @@
-//! Expressions of DWARF 5 as gimli's own `Evaluation` evaluates them.
+//! Compares expressions of DWARF 5 with gimli's `Evaluation`.
 //!
-//! gimli knows no location descriptions on the stack: a location is an address, or ends the expression.
-//! Where the two differ for that or another good reason stands in [`DIFFERENCES`].
+//! gimli has no location descriptions on the stack: a location is an address, or ends the expression. [`DIFFERENCES`] lists the justified
+//! differences, which have this or another reason.
 
 mod generator;
 mod ours;
@@ -22,7 +22,7 @@ use random::Random;
 use theirs::{Fault, Found};
 use world::{BaseType, Kind, Trouble};
 
-/// Where the two differ, and why. The generator makes none of these.
+/// The known differences, with reasons. The generator avoids them.
 pub const DIFFERENCES: &[(&str, &str)] = &[
     (
         "a register, implicit location or stack_value that is not last and not before a piece",
@@ -105,33 +105,33 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
 /// The offset of the unit's header, for references from other units.
 const UNIT: usize = 0x1_0000;
 
-/// How many operations an evaluation of gimli's may execute; here it may execute ten times as many.
+/// The most operations that gimli's evaluation may execute. hetdwarf may execute ten times as many.
 const STEPS: u32 = 3000;
 
-/// An expression and how it is read.
+/// An expression and the settings for reading it.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The size of an address, 4 or 8 bytes.
     pub address_size: u8,
-    /// True if it is read as real producers need it.
+    /// True if it is read tolerantly, as needed for real producers.
     pub tolerant: bool,
-    /// The generic value that is on the stack first.
+    /// The generic value that is initially on the stack.
     pub initial: Option<u64>,
-    /// The operations of which it was assembled.
+    /// The operations before assembly.
     pub ops: Vec<Op>,
-    /// The expression.
+    /// The assembled expression.
     pub bytes: Vec<u8>,
 }
 
 impl Case {
-    /// The case of a seed.
+    /// Generates the case of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Case {
         Case::generate(Random::new(seed))
     }
 
-    /// The case whose choices are made by bytes, one after the other; a fixed seed makes those after the
-    /// last byte. A change of a byte is a change of a choice.
+    /// Generates a case whose choices are bytes, so that changing a byte changes a choice. After the last byte, choices come from a fixed
+    /// seed.
     #[must_use]
     pub fn from_choices(choices: &[u8]) -> Case {
         Case::generate(Random::from_choices(choices))
@@ -165,20 +165,20 @@ impl Case {
         case
     }
 
-    /// Returns true if there is an evaluation within the evaluation.
+    /// Returns true if the expression contains a nested evaluation.
     fn has_entry_value(&self) -> bool {
         self.ops
             .iter()
             .any(|op| matches!(op, Op::Bytes(bytes) if matches!(bytes.first(), Some(0xa3 | 0xf3))))
     }
 
-    /// The location of the entry at an offset of the unit.
+    /// Returns the location attribute of the entry at an offset of the unit.
     fn procedure(&self, offset: usize) -> Option<&[u8]> {
         let number = offset.checked_sub(FIRST_PROCEDURE)? / 4;
         PROCEDURES.get(number).map(|(bytes, _)| *bytes)
     }
 
-    /// The expression in bytes and as text, and how it is read.
+    /// Prints the expression in bytes and as text, with the settings for reading it.
     #[must_use]
     pub fn print(&self) -> String {
         let bytes: String = self
@@ -199,7 +199,7 @@ impl Case {
     }
 }
 
-/// What came of a case that both see alike.
+/// The kind of result in which both evaluators agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreed {
     /// A value.
@@ -212,15 +212,15 @@ pub enum Agreed {
     Error,
 }
 
-/// Evaluates a case on both sides; the reason why they differ, if they do.
+/// Evaluates a case with both evaluators and compares the results.
 ///
 /// # Errors
-/// What both sides gave.
+/// The results of both evaluators, if they differ.
 pub fn compare(case: &Case) -> Result<Agreed, String> {
     let theirs = theirs::evaluate(case, &case.bytes, false, STEPS);
     let arena = Arena::new();
     let any = ours::evaluate_case(case, ResultKind::Any, LaneFocus::None, &arena);
-    // Nothing here depends on the lane.
+    // The cases do not depend on the lane.
     for lane in [LaneFocus::One(Lane(5)), LaneFocus::All] {
         let other = ours::evaluate_case(case, ResultKind::Any, lane, &arena);
         let same = match (&any, &other) {
@@ -232,7 +232,7 @@ pub fn compare(case: &Case) -> Result<Agreed, String> {
         }
     }
     match (theirs, any) {
-        // The same operations are not the same number of steps.
+        // The evaluators count steps differently.
         (Err(Fault::Gimli(gimli::Error::TooManyIterations)), _) => Ok(Agreed::Error),
         (_, Err(error)) if case.has_entry_value() && is_step_limit(&error) => Ok(Agreed::Error),
         (Err(fault), Err(error)) => {
@@ -257,7 +257,7 @@ fn is_step_limit(error: &Error) -> bool {
     )
 }
 
-/// Returns true if two results are the same; composites are told by their text, as each is made anew.
+/// Returns true if two results are equal. Composites are compared as text, because each evaluation makes new ones.
 fn same_shape(a: &Outcome<'_>, b: &Outcome<'_>) -> bool {
     a == b || format!("{a:?}") == format!("{b:?}")
 }
@@ -370,7 +370,7 @@ fn generic_mask(case: &Case) -> u64 {
     }
 }
 
-/// Returns true if bits are those of a value; NaNs that were computed may differ in theirs.
+/// Returns true if the bits represent the value. Computed NaNs may have different bits.
 fn same_bits(case: &Case, expected: TheirValue, bits: u128) -> bool {
     let wanted = match expected {
         TheirValue::Generic(value) => value & generic_mask(case),
@@ -459,7 +459,7 @@ fn same_place(
     same_storage && found.bit_offset == offset && found.lane_step == 0
 }
 
-/// Returns true if two errors are of one kind.
+/// Returns true if two errors are of the same kind.
 fn fault_matches(fault: Fault, kind: &ErrorKind) -> bool {
     use gimli::Error as E;
     match fault {
@@ -492,7 +492,7 @@ fn fault_matches(fault: Fault, kind: &ErrorKind) -> bool {
     }
 }
 
-/// How the two sides of a difference look: which of them has a result, or what error.
+/// Summarizes a difference: which evaluators have a result, and the error of the other.
 fn look(case: &Case) -> String {
     let arena = Arena::new();
     let ours = ours::evaluate_case(case, ResultKind::Any, LaneFocus::None, &arena);
@@ -507,7 +507,7 @@ fn look(case: &Case) -> String {
     }
 }
 
-/// Leaves operations out for as long as the case still differs, and in the same way.
+/// Removes operations as long as the results of the case still differ in the same way.
 #[must_use]
 pub fn shrink(mut case: Case) -> Case {
     let first = look(&case);

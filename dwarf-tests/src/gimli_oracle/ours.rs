@@ -1,4 +1,4 @@
-//! This crate's answer.
+//! Evaluates cases with hetdwarf.
 
 use super::Case;
 use super::world::{self, Kind, Stopped};
@@ -73,7 +73,7 @@ impl<'a> Resolver<'a> for &'a Case {
     }
 }
 
-/// A frame whose registers are in the wave, or the caller's, whose registers were saved in memory.
+/// A frame whose registers are in the wave, or the caller's frame, whose registers were saved in memory.
 struct CallFrame {
     is_caller: bool,
 }
@@ -113,7 +113,7 @@ pub fn evaluate_case<'a>(
     arena: &'a Arena<'a>,
 ) -> Result<Outcome<'a>> {
     let unit = unit(case);
-    // `DW_OP_plus_uconst` of an address that is FRAME_BASE: that it is an expression is not seen.
+    // The frame base is an expression that pushes FRAME_BASE. gimli gets the address itself.
     let frame_base = arena.keep([&[0x0e][..], &world::FRAME_BASE.to_le_bytes()].concat());
     let frame_base = LocationAttribute::Expression(ExpressionBytes::alone(frame_base, unit));
     let initial: Vec<Outcome<'a>> = case

@@ -1,6 +1,6 @@
-//! Numbers that look random and are the same for the same seed, or that somebody else chose.
+//! Generates pseudo-random numbers from a seed, or from given bytes.
 
-/// `SplitMix64`: enough for tests, and nothing to depend on. Before it come the bytes of a fuzzer.
+/// A `SplitMix64` generator. The bytes of a fuzzer are used first.
 #[derive(Clone, Debug)]
 pub struct Random<'c> {
     choices: &'c [u8],
@@ -29,7 +29,7 @@ impl<'c> Random<'c> {
         }
     }
 
-    /// The next choice.
+    /// Returns the next given byte.
     fn choice(&mut self) -> Option<u8> {
         let (first, rest) = self.choices.split_first()?;
         self.choices = rest;
@@ -45,7 +45,7 @@ impl<'c> Random<'c> {
         mix(self.state)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         if end <= 256
             && let Some(choice) = self.choice()
@@ -60,7 +60,7 @@ impl<'c> Random<'c> {
             .unwrap_or_else(|| self.bits().to_le_bytes()[7])
     }
 
-    /// Returns true if something that happens once in `n` times happens.
+    /// Returns true with a chance of 1 in `n`.
     pub fn once_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
@@ -69,7 +69,7 @@ impl<'c> Random<'c> {
         from[self.below(from.len())]
     }
 
-    /// A number of which edges and small ones are as likely as any other.
+    /// Returns a number. Edge cases and small numbers are as likely as all others.
     pub fn number(&mut self) -> u64 {
         const EDGES: [u64; 12] = [
             0,

@@ -1,4 +1,4 @@
-//! gimli's answer.
+//! Evaluates cases with gimli.
 
 use gimli::{
     DieReference, EndianSlice, Evaluation, EvaluationResult, LittleEndian, Location, Piece, Value,
@@ -10,26 +10,26 @@ use super::world::{self, BaseType, Kind, Trouble};
 
 type Bytes<'c> = EndianSlice<'c, LittleEndian>;
 
-/// What gimli found.
+/// The result of gimli.
 #[derive(Debug)]
 pub struct Found<'c> {
-    /// The value, if no operation was one of locations.
+    /// The value, if no operation made a location.
     pub value: Option<Value>,
     pub pieces: Vec<Piece<Bytes<'c>>>,
 }
 
-/// Why there is no result.
+/// The reason why there is no result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     Gimli(gimli::Error),
     Memory(Trouble),
-    /// A register has fewer bits than were asked for, or none.
+    /// A register is missing, or has too few bits.
     Register,
-    /// There is no base type there.
+    /// There is no base type at this offset.
     NoType,
-    /// The size of the operation is not that of the type.
+    /// The size of the operation differs from the size of the type.
     Size,
-    /// The entry value is no value.
+    /// The entry value is not a value.
     EntryValue,
 }
 
@@ -54,7 +54,7 @@ pub fn value_type(ty: BaseType) -> ValueType {
     }
 }
 
-/// The type at an offset. `None` for 0, which is the generic type.
+/// Returns the type at an offset. Returns `None` for 0, which is the generic type.
 fn type_at(offset: usize) -> Result<Option<BaseType>, Fault> {
     match offset {
         0 => Ok(None),
@@ -177,7 +177,7 @@ pub fn evaluate<'c>(
     })
 }
 
-/// Bytes of a register of a frame; as an address, a narrower one is zero-extended in a tolerant reading.
+/// Returns bytes of a register of a frame. In a tolerant reading, a narrow register is zero-extended to an address.
 fn read_register(
     case: &Case,
     register: u16,
@@ -205,7 +205,7 @@ fn read_register(
     Ok(bytes)
 }
 
-/// The value of an expression in the caller's frame: of a register the integer that fills it.
+/// Returns the value of an expression in the caller's frame. A register location yields the integer in the register.
 fn entry_value(case: &Case, found: &Found<'_>) -> Result<Value, Fault> {
     if let Some(value) = found.value {
         return Ok(value);

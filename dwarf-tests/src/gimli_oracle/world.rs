@@ -1,5 +1,4 @@
-//! What both evaluators see: registers, memory, entries, base types and everything else that an
-//! expression can ask for.
+//! Supplies both evaluators with the same registers, memory, entries, base types and other inputs of expressions.
 
 use core::ops::Range;
 
@@ -8,7 +7,7 @@ use hetdwarf::wave::{AccessError, Memory, Wave};
 
 use super::random::mix;
 
-/// The base types that gimli has, by their offsets in the unit.
+/// The base types that gimli supports, by their offsets in the unit.
 pub const TYPES: [BaseType; 10] = [
     BaseType::new(0x20, Kind::Signed, 1),
     BaseType::new(0x24, Kind::Signed, 2),
@@ -17,7 +16,7 @@ pub const TYPES: [BaseType; 10] = [
     BaseType::new(0x30, Kind::Unsigned, 1),
     BaseType::new(0x34, Kind::Unsigned, 2),
     BaseType::new(0x38, Kind::Unsigned, 4),
-    // An offset of two bytes as LEB128.
+    // An offset whose LEB128 has two bytes.
     BaseType::new(0x123, Kind::Unsigned, 8),
     BaseType::new(0x40, Kind::Float, 4),
     BaseType::new(0x44, Kind::Float, 8),
@@ -51,8 +50,8 @@ impl BaseType {
     }
 }
 
-/// Registers of 64 bits: the program counter, EXEC and VCC of 64 lanes; of 32 bits: scalar ones; and
-/// vector registers.
+/// The registers of 64 bits: the program counter, EXEC and VCC of 64 lanes. The registers of 32 bits are scalar. The others are vector
+/// registers.
 pub const REGISTERS_64: [u16; 3] = [16, 17, 768];
 pub const REGISTERS_32: [u16; 6] = [32, 33, 40, 63, 1088, 128];
 pub const REGISTERS_VECTOR: [u16; 3] = [2560, 2561, 2602];
@@ -63,26 +62,26 @@ pub const FRAME_BASE: u64 = 0x7ffe_0000;
 pub const OBJECT: u64 = 0x5151_5150;
 pub const ADDRESSES: [u64; 4] = [0x1000, 0x2222_2220, 0x7f, 0x4000_0000];
 
-/// Where the caller's registers were saved, 64 bytes for each.
+/// The address where the caller's registers were saved, 64 bytes for each.
 pub const SAVE_AREA: u64 = 0x6000_0000;
 
 pub fn tls(offset: u64) -> u64 {
     (offset ^ 0x0550_0000) & 0x7fff_ffff
 }
 
-/// The size of a register that an expression may read, in bits.
+/// Returns the size in bits of a register that an expression may read.
 pub fn register_bits(register: u16) -> Option<u32> {
     Register(register).size_in_bits()
 }
 
-/// A byte of a register. Read as floats they are neither negative nor NaN: gimli adds 0.0 to what
-/// `DW_OP_regval_type` reads.
+/// Returns a byte of a register. Its values as floats are neither negative nor NaN, because gimli adds 0.0 to the result of
+/// `DW_OP_regval_type`.
 fn register_byte(register: u16, byte: u32) -> u8 {
     let random = mix(u64::from(register) << 32 | u64::from(byte)).to_le_bytes()[0];
     if byte % 4 == 3 { random & 0x3f } else { random }
 }
 
-/// `length` bytes of a register; nothing past its end.
+/// Returns `length` bytes of a register. Returns None past its end.
 pub fn read_register(register: u16, length: u8) -> Option<Vec<u8>> {
     let bits = register_bits(register)?;
     let bytes = u32::from(length);
@@ -93,14 +92,14 @@ pub fn read_register(register: u16, length: u8) -> Option<Vec<u8>> {
     })
 }
 
-/// Memory whose contents the debugger does not know.
+/// Returns true if the contents of the memory are unknown to the debugger.
 fn is_unavailable(address: u64) -> bool {
     address >> 60 == 0xe
 }
 
 fn memory_byte(memory: Memory, address: u64) -> u8 {
     if memory == Memory::Global && (SAVE_AREA..SAVE_AREA + (1 << 20)).contains(&address) {
-        // The registers of the caller: those of the callee with all bits of the low byte the other way.
+        // The caller's registers equal the callee's, with the low byte inverted.
         let offset = address - SAVE_AREA;
         let (register, byte) = (offset / 64, offset % 64);
         let byte = u32::try_from(byte).unwrap();
@@ -110,7 +109,7 @@ fn memory_byte(memory: Memory, address: u64) -> u8 {
     mix(address ^ (memory as u64) << 56).to_le_bytes()[0]
 }
 
-/// Why memory cannot be read.
+/// The reason why memory cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     PastTheEnd,
@@ -144,7 +143,7 @@ pub fn read_memory(space: u64, address: u64, length: u8) -> Result<Vec<u8>, Trou
     bytes.collect()
 }
 
-/// The same as a debugger gives it.
+/// The same contents as a debugger provides them.
 pub struct Stopped;
 
 impl Wave for Stopped {

@@ -1,11 +1,11 @@
-//! The abbreviations, which all units share: the attributes and forms of LLVM 24 with DWARF 5.
+//! Writes the abbreviations, which all units share: the attributes and forms of LLVM 24 with DWARF 5.
 
 use gimli::constants::*;
 use gimli::{DwAt, DwForm, DwTag};
 
 use super::bytes::Bytes;
 
-/// The codes of abbreviations: their numbers in [`TABLE`], from 1.
+/// The codes of abbreviations: their positions in [`TABLE`], counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// A unit whose code has no gaps.
@@ -26,42 +26,42 @@ pub enum Code {
     Block,
     /// An inlined call.
     Inlined,
-    /// Its parameter.
+    /// A parameter of an inlined call.
     InlinedParameter,
     /// A call.
     CallSite,
     /// A function that is inlined.
     Abstract,
-    /// Its parameter.
+    /// A parameter of a function that is inlined.
     AbstractParameter,
     /// A base type.
     Base,
     /// A pointer, with the extensions.
     Pointer,
-    /// A pointer, without.
+    /// A pointer, without the extensions.
     PointerClass,
     /// A structure.
     Structure,
-    /// A member.
+    /// A member of a structure.
     Member,
     /// A vector type.
     Vector,
     /// An array type.
     Array,
-    /// Its dimension.
+    /// The dimension of an array.
     Subrange,
     /// A typedef.
     Typedef,
     /// An enumeration.
     Enumeration,
-    /// One of its values.
+    /// A value of an enumeration.
     Enumerator,
 }
 
 /// `DW_AT_LLVM_address_space`.
 const LLVM_ADDRESS_SPACE: DwAt = DwAt(0x3e10);
 
-/// An abbreviation: its tag, whether it has children, its attributes.
+/// An abbreviation: its tag, true if it has children, and its attributes.
 type Row = (DwTag, bool, &'static [(DwAt, DwForm)]);
 
 const TABLE: &[Row] = &[

@@ -1,35 +1,35 @@
-//! Bytes of a section, little-endian.
+//! Builds the bytes of a section, in little-endian order.
 
-/// A section as it grows.
+/// A section that is being built.
 #[derive(Debug, Default)]
 pub struct Bytes(Vec<u8>);
 
 impl Bytes {
-    /// How many there are.
+    /// Returns the number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns true if there is none.
+    /// Returns true if there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All of them.
+    /// Returns all bytes.
     #[must_use]
     pub fn slice(&self) -> &[u8] {
         &self.0
     }
 
-    /// The offset of what is appended next, as the 32-bit format has it.
+    /// Returns the offset of the next byte, in the 32-bit format.
     #[must_use]
     pub fn offset(&self) -> u32 {
         u32::try_from(self.0.len()).expect("the 32-bit format ends at 4 GiB")
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     pub fn raw(&mut self, bytes: &[u8]) -> &mut Bytes {
         self.0.extend_from_slice(bytes);
         self
@@ -86,24 +86,24 @@ impl Bytes {
         }
     }
 
-    /// Appends bytes after their number as an unsigned LEB128.
+    /// Appends a length as unsigned LEB128, and the bytes.
     pub fn block(&mut self, bytes: &[u8]) -> &mut Bytes {
         self.uleb(bytes.len() as u64).raw(bytes)
     }
 
-    /// Appends text and a zero.
+    /// Appends a string and its terminating zero.
     pub fn string(&mut self, text: &str) -> &mut Bytes {
         self.raw(text.as_bytes()).u8(0)
     }
 
-    /// Starts a length of four bytes that [`end_length`](Bytes::end_length) fills in; gives its place.
+    /// Appends a placeholder for a length of four bytes, and returns its position for [`end_length`](Bytes::end_length).
     pub fn start_length(&mut self) -> usize {
         let place = self.len();
         self.u32(0);
         place
     }
 
-    /// Fills in a length: the bytes after it, up to now.
+    /// Fills in a length: the number of bytes appended after it.
     pub fn end_length(&mut self, place: usize) {
         let length = u32::try_from(self.len() - place - 4).unwrap();
         self.0[place..place + 4].copy_from_slice(&length.to_le_bytes());

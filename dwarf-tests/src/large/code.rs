@@ -1,17 +1,17 @@
-//! Machine code of `gfx1100`, waves of 32 lanes: prologues, bodies and epilogues as LLVM writes them.
+//! Generates machine code of `gfx1100` for waves of 32 lanes: prologues, bodies and epilogues like LLVM's.
 //!
-//! Instructions stand in tables with the text they were assembled from. Source of the shapes: the corpus
-//! (`fixtures/corpus/llvm24`, `fixtures/waves/calls-O2`).
+//! Tables hold instructions with the text from which they were assembled. Source of the forms: the corpus (`fixtures/corpus/llvm24`,
+//! `fixtures/waves/calls-O2`).
 
 use crate::simulator::random::Random;
 
-/// An instruction: what an assembler reads, and what it writes.
+/// An instruction: the assembler's input and output.
 pub type Instruction = (&'static str, &'static [u32]);
 
-/// Waits for what the caller left under way; every function starts with it.
+/// Waits for the caller's outstanding operations. Every function starts with this.
 pub const ENTRY: Instruction = ("s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)", &[0xbf89_0000]);
 
-/// A frame: `s33`, the mask and the return address in lanes of `v40`, `v41` and `v42` in scratch.
+/// Makes a frame: `s33`, the mask and the return address in lanes of `v40`, and `v41` and `v42` in scratch.
 pub const PROLOGUE: &[Instruction] = &[
     ENTRY,
     ("s_mov_b32 s6, s33", &[0xbe86_0021]),
@@ -39,7 +39,7 @@ pub const PROLOGUE: &[Instruction] = &[
     ("v_mov_b32_e32 v42, v1", &[0x7e54_0301]),
 ];
 
-/// What undoes [`PROLOGUE`].
+/// Undoes [`PROLOGUE`].
 pub const EPILOGUE: &[Instruction] = &[
     (
         "scratch_load_b32 v42, off, s33 offset:8",
@@ -63,10 +63,10 @@ pub const EPILOGUE: &[Instruction] = &[
     ("s_waitcnt vmcnt(0)", &[0xbf89_03f7]),
 ];
 
-/// Goes back to the caller.
+/// Returns to the caller.
 pub const RETURN: Instruction = ("s_setpc_b64 s[30:31]", &[0xbe80_481e]);
 
-/// The start of a kernel: its stack, and some of its arguments.
+/// Starts a kernel: its stack, and some of its arguments.
 pub const KERNEL_ENTRY: &[Instruction] = &[
     ("s_mov_b32 s32, 16", &[0xbea0_0090]),
     (
@@ -78,10 +78,10 @@ pub const KERNEL_ENTRY: &[Instruction] = &[
     ("v_mov_b32_e32 v0, s8", &[0x7e00_0208]),
 ];
 
-/// The end of a kernel.
+/// Ends a kernel.
 pub const KERNEL_END: Instruction = ("s_endpgm", &[0xbfb0_0000]);
 
-/// What bodies are made of. They change `v2` to `v19`, `s8` to `s12`, VCC and SCC.
+/// The instructions of bodies. They change `v2` to `v19`, `s8` to `s12`, VCC and SCC.
 pub const BODY: &[Instruction] = &[
     ("v_and_b32_e32 v2, 3, v3", &[0x3604_0683]),
     ("v_lshlrev_b32_e32 v4, 2, v2", &[0x3008_0482]),
@@ -121,17 +121,17 @@ pub const BODY: &[Instruction] = &[
     ),
 ];
 
-/// Before a block that only some lanes run; their number and the branch around it follow.
+/// Starts a block that only some lanes run. The number of lanes and the branch around it follow.
 pub const DIVERGE: &[Instruction] = &[
     ("v_cmp_gt_u32_e32 vcc_lo, 16, v3", &[0x7c98_0690]),
     ("s_and_saveexec_b32 s5, vcc_lo", &[0xbe85_206a]),
 ];
-/// Around the block; the low half is the distance in dwords.
+/// Branches around the block. The low half is the distance in dwords.
 pub const BRANCH: Instruction = ("s_cbranch_execz 0", &[0xbfa5_0000]);
-/// Behind the block.
+/// Ends the block.
 pub const CONVERGE: Instruction = ("s_or_b32 exec_lo, exec_lo, s5", &[0x8c7e_057e]);
 
-/// A call; the literal is the distance from after the first instruction.
+/// Calls a function. The literal is the distance from the end of the first instruction.
 pub const CALL: &[Instruction] = &[
     ("s_getpc_b64 s[16:17]", &[0xbe90_4700]),
     (
@@ -144,7 +144,7 @@ pub const CALL: &[Instruction] = &[
 /// `s_nop 0`, which fills the space between functions.
 pub const NOP: Instruction = ("s_nop 0", &[0xbf80_0000]);
 
-/// What kind of function it is.
+/// The kind of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It calls nothing and has no frame.
@@ -155,31 +155,31 @@ pub enum Kind {
     Kernel,
 }
 
-/// The code of a function, and what has to be said about it.
+/// The code of a function, with the facts for its debugging information.
 #[derive(Debug)]
 pub struct Code {
-    /// What kind of function it is.
+    /// The kind of the function.
     pub kind: Kind,
-    /// Where instructions start, in bytes from the start; then its size.
+    /// The offsets of instructions in bytes, and then the size.
     pub offsets: Vec<u32>,
     /// The words.
     pub words: Vec<u32>,
-    /// The body: numbers of instructions.
+    /// The body, as a range of instruction numbers.
     pub body: core::ops::Range<usize>,
-    /// Where lanes are switched off: offsets after the instruction that does it and the one that undoes it.
+    /// The divergent regions: offsets after the instruction that switches lanes off, and after the one that restores them.
     pub divergent: Vec<(u32, u32)>,
-    /// The offset after the call: the address it returns to.
+    /// The offset after the call, which is the return address.
     pub returns_to: Option<u32>,
 }
 
 impl Code {
-    /// Its size, in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn size(&self) -> u32 {
         self.offsets.last().copied().unwrap_or_default()
     }
 
-    /// Where an instruction starts.
+    /// Returns the offset of an instruction.
     #[must_use]
     pub fn at(&self, instruction: usize) -> u32 {
         self.offsets[instruction]
@@ -225,10 +225,9 @@ impl Code {
     }
 }
 
-/// Makes the code of a function whose body has at least `least` instructions.
+/// Generates the code of a function whose body has at least `least` instructions.
 ///
-/// * `callee`: where the function starts that it calls, seen from its own start; a leaf calls none. It lies
-///   before it.
+/// * `callee`: the distance from the function to its callee, which precedes it. Leaves call nothing.
 #[must_use]
 pub fn write(kind: Kind, least: usize, callee: i64, random: &mut Random) -> Code {
     let mut code = Code {
@@ -247,7 +246,7 @@ pub fn write(kind: Kind, least: usize, callee: i64, random: &mut Random) -> Code
     let start = code.offsets.len() - 1;
     while code.offsets.len() - 1 < start + least {
         let count = 4 + random.below(9);
-        // In a kernel nobody asks what EXEC was on entry.
+        // A kernel has no caller, so the value of EXEC on entry is not needed.
         if random.percent(30) {
             code.block(count, random);
         } else {

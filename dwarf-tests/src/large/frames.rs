@@ -1,7 +1,7 @@
-//! Call frame information of the code in [`code`](super::code), correct at every instruction.
+//! Writes call frame information for the code in [`code`](super::code), correct at every instruction.
 //!
-//! The shapes are LLVM 24's, with what LLVM leaves out: rules for EXEC and the stack pointer, and rules that
-//! are put back in the epilogue.
+//! The rules resemble those of LLVM 24. In addition they describe EXEC and the stack pointer, and restore the caller's rules in the
+//! epilogue.
 
 use hetdwarf::Result;
 use hetdwarf::arch::{Lane, Register, ScratchAddressing, WaveSize};
@@ -10,13 +10,13 @@ use hetdwarf::frame::write::{Common, FunctionFrame, Mask, ReturnAddress, Start, 
 use super::bytes::Bytes;
 use super::code::{Code, EPILOGUE, Kind};
 
-/// `gfx1100` reaches scratch by instructions for it.
+/// `gfx1100` accesses scratch with dedicated instructions.
 const TARGET: Target = Target {
     wave_size: WaveSize::Wave32,
     scratch: ScratchAddressing::Flat,
 };
 
-/// Appends a CIE as LLVM writes it: version 4, no augmentation, factors of 4, return address in PC_64.
+/// Appends a CIE like LLVM's: version 4, no augmentation, factors of 4, return address in PC_64.
 pub fn common(section: &mut Bytes) -> u32 {
     let start = section.offset();
     section
@@ -30,7 +30,7 @@ pub fn common(section: &mut Bytes) -> u32 {
 pub fn function(section: &mut Bytes, cie: u32, address: u64, code: &Code) {
     let frame = rows(code).unwrap();
     let instructions = frame.instructions();
-    // Length, CIE pointer, address and range come before them.
+    // The length, CIE pointer, address and range precede them.
     let padded = (24 + instructions.len()).next_multiple_of(8);
     section
         .u32(u32::try_from(padded - 4).unwrap())
@@ -83,7 +83,7 @@ fn rows(code: &Code) -> Result<FunctionFrame> {
 }
 
 fn prologue(frame: &mut FunctionFrame, code: &Code) -> Result<()> {
-    // Behind the instruction of this number.
+    // Returns the offset after the instruction with this number.
     let after = |number: usize| u64::from(code.at(number + 1));
     let (fp, exec) = (sgpr(33), Register::EXEC_32);
     let spills = vgpr(40);

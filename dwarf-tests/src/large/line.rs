@@ -1,4 +1,4 @@
-//! The line table of a unit. Source: DWARF 5 §6.2.
+//! Writes the line table of a unit. Source: DWARF 5 §6.2.
 
 use super::bytes::Bytes;
 use super::code::Code;
@@ -7,7 +7,7 @@ use crate::simulator::random::Random;
 const LINE_BASE: i64 = -5;
 const LINE_RANGE: i64 = 14;
 const OPCODE_BASE: i64 = 13;
-/// Bytes of the shortest instruction, which addresses are counted in.
+/// The minimum instruction length in bytes, which is the unit of addresses.
 const UNIT: u32 = 4;
 
 const ADVANCE_PC: u8 = 2;
@@ -19,7 +19,7 @@ const SET_PROLOGUE_END: u8 = 10;
 const END_SEQUENCE: u8 = 1;
 const SET_ADDRESS: u8 = 2;
 
-/// A line program as it grows.
+/// A line program that is being built.
 #[derive(Debug, Default)]
 pub struct Lines {
     program: Bytes,
@@ -29,7 +29,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Adds the rows of a function that starts at `address` and at a line.
+    /// Adds the rows of a function that starts at an address and a line.
     pub fn function(&mut self, address: u64, code: &Code, line: u16, random: &mut Random) {
         let mut next_line = i64::from(line);
         self.row(address, next_line);
@@ -51,7 +51,7 @@ impl Lines {
         self.row(address + u64::from(code.at(code.body.end)), next_line + 1);
     }
 
-    /// Ends the sequence at an address: the next function starts somewhere else.
+    /// Ends the sequence at an address, because the next function is not adjacent.
     pub fn end_sequence(&mut self, address: u64) {
         let Some(from) = self.address.take() else {
             return;
@@ -96,7 +96,7 @@ impl Lines {
             .uleb((to - from) / u64::from(UNIT));
     }
 
-    /// Appends the table to `.debug_line`; gives its offset.
+    /// Appends the table to `.debug_line`. Returns its offset.
     ///
     /// * `folder`, `file`: offsets in `.debug_line_str`.
     pub fn finish(self, section: &mut Bytes, folder: u32, file: u32) -> u32 {

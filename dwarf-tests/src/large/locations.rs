@@ -1,13 +1,12 @@
-//! Where variables are, as compilers write it: the two dialects of `DW_AT_location`, and their location
-//! lists.
+//! Writes the locations of variables like compilers do: the two dialects of `DW_AT_location`, and their location lists.
 //!
-//! Sources of the shapes: the corpus; DWARF 5 §7.7.3; HET A.2.5.
+//! Sources of the forms: the corpus; DWARF 5 §7.7.3; HET A.2.5.
 
 use super::bytes::Bytes;
 use super::code::Code;
 use crate::simulator::random::Random;
 
-/// How a compiler says where variables are.
+/// The dialect in which a compiler describes locations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// LLVM without the extensions: a register as an address in address space 5.
@@ -38,11 +37,11 @@ const OFFSET: u8 = 0x04;
 const UNDEFINED: u8 = 0x08;
 const PIECE_END: u8 = 0x0a;
 
-/// The first vector register of a wave of 32 lanes, the first scalar register.
+/// The first vector register of a wave of 32 lanes, and the first scalar register.
 const VGPR0: u64 = 1536;
 const SGPR0: u64 = 32;
 
-/// What is said of the whole frame: the stack in `s33`, in a leaf in `s32`.
+/// Returns the frame base: the stack in `s33`, or in `s32` for a leaf.
 #[must_use]
 pub fn frame_base(is_leaf: bool) -> Bytes {
     let mut expression = Bytes::default();
@@ -51,7 +50,7 @@ pub fn frame_base(is_leaf: bool) -> Bytes {
     expression
 }
 
-/// An expression for an object of so many bytes.
+/// Writes an expression for an object of `size` bytes.
 pub fn expression(to: &mut Bytes, dialect: Dialect, size: u64, random: &mut Random) {
     let choice = random.below(100);
     if size > 8 || choice < 12 {
@@ -83,7 +82,7 @@ pub fn expression(to: &mut Bytes, dialect: Dialect, size: u64, random: &mut Rand
     }
 }
 
-/// 32 bits of a register: for all lanes, or of each lane its own.
+/// Writes a location of 32 bits in a register: scalar for all lanes, or vector for each lane.
 fn register(to: &mut Bytes, dialect: Dialect, scalar: bool, number: u64) {
     if scalar {
         to.u8(REGX).uleb(SGPR0 + number);
@@ -101,7 +100,7 @@ fn register(to: &mut Bytes, dialect: Dialect, scalar: bool, number: u64) {
     }
 }
 
-/// In the frame, so many bytes of one lane after its start.
+/// Writes a location in the frame, at an offset in bytes of one lane.
 fn in_scratch(to: &mut Bytes, dialect: Dialect, offset: i64) {
     match dialect {
         Dialect::Legacy => {
@@ -116,7 +115,7 @@ fn in_scratch(to: &mut Bytes, dialect: Dialect, offset: i64) {
     }
 }
 
-/// Location lists of a unit, with the table of their offsets.
+/// The location lists of a unit, with the table of their offsets.
 #[derive(Debug, Default)]
 pub struct Lists {
     offsets: Vec<u32>,
@@ -128,18 +127,18 @@ const END_OF_LIST: u8 = 0;
 const BASE_ADDRESSX: u8 = 1;
 const OFFSET_PAIR: u8 = 4;
 
-/// What the addresses of a list are relative to.
+/// The base of the addresses in a list.
 #[derive(Clone, Copy, Debug)]
 pub enum Base {
-    /// To the start of the unit; the function starts so many bytes after it.
+    /// The start of the unit, with the offset of the function from it.
     Unit(u32),
-    /// To the entry of `.debug_addr` that holds the start of the function.
+    /// The entry of `.debug_addr` with the start of the function.
     Function(u64),
 }
 
 impl Lists {
-    /// Adds a list of `count` entries for an object of `size` bytes that lives within the instructions
-    /// `alive` of a function; gives its number.
+    /// Adds a list of `count` entries for an object of `size` bytes that lives during the instructions `alive` of a function. Returns its
+    /// number.
     pub fn add(
         &mut self,
         (dialect, size): (Dialect, u64),
@@ -174,7 +173,7 @@ impl Lists {
         self.offsets.len() as u64 - 1
     }
 
-    /// Appends the contribution of a unit to `.debug_loclists`; gives the base that its entry names.
+    /// Appends the contribution of a unit to `.debug_loclists`. Returns the base for `DW_AT_loclists_base`.
     pub fn finish(self, section: &mut Bytes) -> u32 {
         let length = section.start_length();
         let count = u32::try_from(self.offsets.len()).unwrap();

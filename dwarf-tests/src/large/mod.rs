@@ -1,8 +1,8 @@
-//! Code objects as large as one likes, to see how time and memory grow.
+//! Writes code objects of any size, to measure the growth of time and memory.
 //!
-//! They are linked code objects for `gfx1100` of many units with functions that have prologues, bodies and
-//! epilogues, call frame information that is right at each instruction, variables with location lists in both
-//! dialects, types, line tables, and symbols. The same [`Shape`] always gives the same bytes.
+//! They are linked code objects for `gfx1100` with many units. Functions have prologues, bodies and epilogues, with correct call frame
+//! information at each instruction. There are variables with location lists in both dialects, types, line tables, and symbols. The same
+//! [`Shape`] always gives the same bytes.
 
 mod abbreviations;
 mod bytes;
@@ -21,20 +21,20 @@ use std::io::{self, Write};
 
 use sections::Sections;
 
-/// How large an object is to be.
+/// The dimensions of an object.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// Functions in all.
+    /// The number of functions.
     pub functions: usize,
-    /// Variables of a function, its parameters among them.
+    /// The number of variables of a function, including parameters.
     pub variables: usize,
-    /// Entries of a location list; with 0 variables are in scratch.
+    /// The number of entries of a location list. With 0, variables are in scratch.
     pub entries: usize,
-    /// Functions of a unit.
+    /// The number of functions of a unit.
     pub functions_of_unit: usize,
-    /// True if there is a `.debug_aranges`.
+    /// True if the object has `.debug_aranges`.
     pub aranges: bool,
-    /// What chance starts from.
+    /// The seed of pseudo-random choices.
     pub seed: u64,
 }
 
@@ -52,7 +52,7 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// The same with so many functions that a file has about `megabytes` times 2^20 bytes.
+    /// Changes the number of functions so that the file has about `megabytes` times 2^20 bytes.
     #[must_use]
     pub fn sized(self, megabytes: u64) -> Shape {
         let few = self.functions_of_unit * 4;
@@ -74,7 +74,7 @@ impl Shape {
 pub struct Object {
     /// The size of the file, in bytes.
     pub size: u64,
-    /// Where `.debug_info` starts in the file.
+    /// The offset of `.debug_info` in the file.
     pub info_offset: u64,
     /// Its units, in order.
     pub units: Vec<Unit>,
@@ -83,7 +83,7 @@ pub struct Object {
 /// Writes an object.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write(shape: &Shape, out: &mut impl Write) -> io::Result<Object> {
     let count = shape.functions.div_ceil(shape.functions_of_unit);
     let mut sections = Sections::new(count as u64);

@@ -1,4 +1,4 @@
-//! The sections of the object, and the ELF file around them.
+//! Writes the sections of the object, and the ELF file around them.
 //!
 //! Sources: ELF gABI; USAGE "ELF Code Object", "Kernel Descriptor".
 
@@ -8,13 +8,13 @@ use std::io::{self, Write};
 use super::bytes::Bytes;
 use super::code::NOP;
 
-/// Where the read-only segment ends and the code starts are multiples of this.
+/// The alignment of the end of the read-only segment, and of the code.
 const PAGE: u64 = 0x1000;
-/// File header and three program headers.
+/// The size of the file header and three program headers.
 const HEADERS: u64 = 64 + 3 * 56;
 const DESCRIPTOR: u64 = 64;
 
-/// All sections, as they grow.
+/// All sections, while they are built.
 #[derive(Debug)]
 pub struct Sections {
     pub(super) text: Bytes,
@@ -38,14 +38,14 @@ pub struct Sections {
     symbol_names: Bytes,
 }
 
-/// Numbers of the sections that symbols are in.
+/// The numbers of the sections that symbols refer to.
 const DESCRIPTORS: u16 = 1;
 const TEXT: u16 = 2;
 
 impl Sections {
-    /// Nothing yet.
+    /// Returns empty sections.
     ///
-    /// * `kernels`: how many there will be at most: their descriptors lie before the code.
+    /// * `kernels`: the maximum number of kernels. Their descriptors precede the code.
     #[must_use]
     pub fn new(kernels: u64) -> Sections {
         let descriptors_offset = HEADERS.next_multiple_of(DESCRIPTOR);
@@ -79,7 +79,7 @@ impl Sections {
         sections
     }
 
-    /// Fills the code up to a multiple of `alignment`; gives the address there.
+    /// Pads the code to a multiple of `alignment`. Returns the address there.
     pub(super) fn align_text(&mut self, alignment: u64) -> u64 {
         loop {
             let address = self.text_address + self.text.len() as u64;
@@ -90,14 +90,14 @@ impl Sections {
         }
     }
 
-    /// Appends a string that is used once; gives its offset in `.debug_str`.
+    /// Appends a string that is used once. Returns its offset in `.debug_str`.
     pub(super) fn string(&mut self, text: &str) -> u32 {
         let offset = self.debug_str.offset();
         self.debug_str.string(text);
         offset
     }
 
-    /// The offset of a string in `.debug_str`, which has it once.
+    /// Returns the offset of a shared string in `.debug_str`, and appends it at its first use.
     pub(super) fn shared_string(&mut self, text: &str) -> u32 {
         if let Some(offset) = self.shared.get(text) {
             return *offset;
@@ -113,7 +113,7 @@ impl Sections {
         offset
     }
 
-    /// Adds the symbol of a function, of a kernel with its descriptor.
+    /// Adds the symbol of a function, or the symbol and descriptor of a kernel.
     pub(super) fn add_symbol(&mut self, name: &str, address: u64, size: u64, is_kernel: bool) {
         const FUNCTION: u8 = 2;
         const OBJECT: u8 = 1;
@@ -163,10 +163,10 @@ impl Sections {
             .zeros(6);
     }
 
-    /// Writes the file; gives its size, and where `.debug_info` is in it.
+    /// Writes the file. Returns its size, and the offset of `.debug_info`.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write(&self, out: &mut impl Write) -> io::Result<(u64, u64)> {
         let mut table = Table::default();
         let (progbits, symtab, strtab) = (1, 2, 3);
@@ -191,7 +191,7 @@ impl Sections {
         let debug = self.debug_sections();
         let mut info_offset = 0;
         for (name, bytes) in &debug {
-            // Strings may be merged, and end with a zero.
+            // Strings are mergeable and zero-terminated.
             let (flags, entry) = if name.ends_with("str") {
                 (0x30, 1)
             } else {
@@ -258,7 +258,7 @@ impl Sections {
             .collect()
     }
 
-    /// The file header and the program headers.
+    /// Returns the file header and the program headers.
     fn file_header(&self, sections_offset: u64, sections: u16) -> Bytes {
         const AMDGPU_HSA: u8 = 64;
         const VERSION_5: u8 = 3;
@@ -298,13 +298,13 @@ impl Sections {
     }
 }
 
-/// The section headers.
+/// The table of section headers.
 #[derive(Debug)]
 struct Table {
     headers: Bytes,
     names: Bytes,
     count: u16,
-    /// The place of the next section.
+    /// The address and offset of the next section.
     address: u64,
     offset: u64,
 }
@@ -326,7 +326,7 @@ impl Default for Table {
 }
 
 impl Table {
-    /// The next section has an address, and an offset in the file.
+    /// Sets the address and offset of the next section.
     fn place(&mut self, address: u64, offset: u64) {
         (self.address, self.offset) = (address, offset);
     }
@@ -341,7 +341,7 @@ impl Table {
         self.place(0, self.offset + size);
     }
 
-    /// Adds the section with the names of the sections, its own among them.
+    /// Adds the section with the names of all sections, including its own.
     fn add_names(&mut self) {
         let name = ".shstrtab";
         let size = (self.names.len() + name.len() + 1) as u64;
@@ -376,7 +376,7 @@ fn symbol(to: &mut Bytes, name: u32, info: u8, section: u16, address: u64, size:
         .u64(size);
 }
 
-/// A writer that knows how far it is.
+/// A writer that counts its bytes.
 struct Counting<'o, W> {
     out: &'o mut W,
     count: u64,

@@ -1,4 +1,4 @@
-//! A wave that stopped in the middle of an object.
+//! Makes a wave that stopped in the middle of an object.
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,12 @@ use super::code::Kind;
 use super::{Function, Object};
 use crate::simulator::random::Random;
 
-/// Where the object is loaded.
+/// The load address of the object.
 const LOAD_ADDRESS: u64 = 0x7f00_0000_0000;
 const LANES: usize = 32;
 
 impl Object {
-    /// The function with a frame that is nearest to the middle of the object.
+    /// Returns the function with a frame that is nearest to the middle of the object.
     ///
     /// # Panics
     /// If there is none.
@@ -28,7 +28,7 @@ impl Object {
     }
 }
 
-/// The snapshot of a wave that stopped in the middle of `function`, which a kernel called.
+/// Returns the snapshot of a wave that stopped in the middle of `function`, which a kernel called.
 #[must_use]
 pub fn stop(object: &Object, function: &Function) -> Value {
     let mut functions = object.units.iter().flat_map(|unit| &unit.functions);
@@ -49,7 +49,7 @@ pub fn stop(object: &Object, function: &Function) -> Value {
     for number in 0..48 {
         let mut lanes: Vec<u64> = (0..LANES).map(|_| word()).collect();
         if number == 40 {
-            // What the prologue put there.
+            // The values that the prologue stored.
             lanes[..4].copy_from_slice(&[caller & 0xffff_ffff, caller >> 32, 0, 0xffff_ffff]);
         }
         let lanes: Vec<Value> = lanes.into_iter().map(hex).collect();

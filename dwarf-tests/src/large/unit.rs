@@ -1,4 +1,4 @@
-//! A unit: its functions with their code, entries, lists and line table.
+//! Writes a unit: its functions with their code, entries, lists and line table.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ const OPENCL: u16 = 0x15;
 const DEVICE_KERNEL: u8 = 0xc7;
 const INLINED: u8 = 1;
 
-/// What names are made of.
+/// The words of function names.
 const VERBS: &[&str] = &[
     "compute", "scale", "reduce", "scatter", "gather", "sort", "hash", "blend", "trace", "mix",
 ];
@@ -36,7 +36,7 @@ const VARIABLES: &[&str] = &[
 /// A function that was written.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// What kind it is.
+    /// The kind of the function.
     pub kind: Kind,
     /// Its name.
     pub name: String,
@@ -44,22 +44,22 @@ pub struct Function {
     pub range: Range<u64>,
     /// The address of an instruction in the middle of its body.
     pub middle: u64,
-    /// The address that its call returns to.
+    /// The return address of its call.
     pub returns_to: Option<u64>,
 }
 
 /// A unit that was written.
 #[derive(Clone, Debug)]
 pub struct Unit {
-    /// Where its entries are in `.debug_info`: header and all.
+    /// The range of the unit in `.debug_info`, including its header.
     pub entries: Range<u64>,
-    /// Where the entries after the first are.
+    /// The offset of the entries after the first.
     pub children: u64,
     /// Its functions, by address.
     pub functions: Vec<Function>,
 }
 
-/// A type that variables have: its entry, and its size in bytes.
+/// The type of a variable: its entry, and its size in bytes.
 type Type = (u32, u64);
 
 struct Writer<'s> {
@@ -89,7 +89,7 @@ pub fn write(shape: &Shape, number: usize, count: usize, sections: &mut Sections
     let mut unit = Writer {
         shape,
         number,
-        // Compilers of both kinds are linked together.
+        // The object mixes compilers with and without the extensions.
         dialect: if number.is_multiple_of(2) {
             Dialect::Legacy
         } else {
@@ -119,11 +119,11 @@ pub fn write(shape: &Shape, number: usize, count: usize, sections: &mut Sections
     }
 }
 
-/// The code of all functions: leaves, then functions that call the leaf before them, then a kernel.
+/// Returns the code of all functions: leaves, then functions that call the last leaf, then a kernel.
 fn codes(shape: &Shape, count: usize, random: &mut Random) -> Vec<Code> {
     let least = (shape.entries * 8).max(24);
     let mut codes: Vec<Code> = Vec::with_capacity(count);
-    // Where the last leaf and the last framed function start, from the start of the unit.
+    // The starts of the last leaf and the last function with a frame, from the start of the unit.
     let (mut at, mut leaf, mut framed) = (0_u64, 0_u64, 0_u64);
     for number in 0..count {
         let kind = match number {
@@ -188,7 +188,7 @@ fn place(
 }
 
 impl Writer<'_> {
-    /// Makes the entries; gives the offset of the second.
+    /// Writes the entries. Returns the offset of the second.
     fn entries(&mut self, sections: &mut Sections, codes: &[Code], functions: &[Function]) -> u32 {
         self.dies.zeros(HEADER as usize);
         self.root(sections, functions);
@@ -240,7 +240,7 @@ impl Writer<'_> {
         let name = format!("src/unit_{}.cl", self.number);
         self.string(sections, &name);
         self.dies.u32(sections.str_offsets.offset() + 8);
-        // The line table, lists and addresses come to the ends of their sections.
+        // The unit's line table, lists and addresses are appended to their sections.
         self.dies.u32(sections.line.offset());
         self.string(sections, "/work");
         if self.is_whole {
@@ -257,7 +257,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The types of the unit; those that variables have are given.
+    /// Writes the types of the unit. Returns those that variables have.
     fn types(&mut self, sections: &mut Sections) -> Vec<Type> {
         let mut base = |name: &str, encoding: gimli::DwAte, size: u8| {
             let start = self.begin(Abbreviation::Base);
@@ -356,7 +356,7 @@ impl Writer<'_> {
         start
     }
 
-    /// A function that others inline: its entry, and that of its parameter.
+    /// Writes a function that others inline. Returns its entry and the entry of its parameter.
     fn inlined_function(&mut self, sections: &mut Sections, int: u32) -> (u32, u32) {
         let start = self.begin(Abbreviation::Abstract);
         let name = format!("clamp_{}", self.number);
@@ -437,7 +437,7 @@ impl Writer<'_> {
             let list = self.list(types[0].1, base, code, half);
             self.dies.uleb(list).u32(inlined.1).u8(0);
         }
-        // The call is in the block, as compilers write what is in the same place.
+        // Compilers put the call inside the block if both are at the same position.
         if in_block > 0 {
             self.dies.u8(0);
         }
@@ -468,7 +468,7 @@ impl Writer<'_> {
         if on_stack {
             self.begin(Abbreviation::VariableOnStack);
             let mut location = Bytes::default();
-            // What does not fit into registers is in scratch.
+            // An object that does not fit into registers is in scratch.
             super::locations::expression(&mut location, self.dialect, 16, &mut self.random);
             self.dies.block(location.slice());
         } else {
@@ -494,7 +494,7 @@ impl Writer<'_> {
     fn finish(self, sections: &mut Sections, functions: &[Function]) {
         let unit = sections.info.offset();
         let length = sections.info.start_length();
-        // Version 5, a compile unit, addresses of 8 bytes, the first abbreviations.
+        // Version 5, a compile unit, addresses of 8 bytes, abbreviations at offset 0.
         sections.info.u16(5).u8(1).u8(8).u32(0);
         sections.info.raw(&self.dies.slice()[HEADER as usize..]);
         sections.info.end_length(length);
@@ -524,14 +524,14 @@ impl Writer<'_> {
         }
     }
 
-    /// Starts an entry; gives its offset in the unit.
+    /// Starts an entry. Returns its offset in the unit.
     fn begin(&mut self, code: Abbreviation) -> u32 {
         let start = self.dies.offset();
         self.dies.uleb(code as u64);
         start
     }
 
-    /// Appends a string that others use too.
+    /// Appends a string that other entries share.
     fn string(&mut self, sections: &mut Sections, text: &str) {
         let number = match self.string_numbers.get(text) {
             Some(number) => *number,
@@ -556,7 +556,7 @@ impl Writer<'_> {
     }
 }
 
-/// The range list of a unit, one range for each function.
+/// Writes the range list of a unit, with one range for each function.
 fn range_list(sections: &mut Sections, functions: &[Function]) {
     const START_LENGTH: u8 = 7;
     const END_OF_LIST: u8 = 0;
@@ -574,7 +574,7 @@ fn range_list(sections: &mut Sections, functions: &[Function]) {
     section.end_length(length);
 }
 
-/// The unit's part of `.debug_aranges`.
+/// Writes the unit's part of `.debug_aranges`.
 fn arange_set(sections: &mut Sections, unit: u32, functions: &[Function]) {
     let section = &mut sections.aranges;
     let length = section.start_length();

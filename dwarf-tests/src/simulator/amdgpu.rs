@@ -1,8 +1,8 @@
-//! The toy instructions as those of AMDGPU processors: the same program, as text for an assembler.
+//! Translates toy programs to AMDGPU instructions, as text for an assembler.
 //!
-//! One toy instruction is one or several of the processor, and sometimes two are one: what saves EXEC and narrows it
-//! is `s_and_saveexec`, and a comparison that narrows it is `v_cmpx`. Masks that go to scratch go there as compilers
-//! without optimisation bring them there: through a lane of a vector register that all lanes store.
+//! A toy instruction becomes one or several instructions of the processor. Some pairs become one instruction: saving and narrowing EXEC is
+//! `s_and_saveexec`, and a comparison that narrows EXEC is `v_cmpx`. Masks are spilled to scratch as in unoptimised code: through a lane of
+//! a vector register that all lanes store.
 
 use std::fmt::Write;
 
@@ -12,18 +12,19 @@ use super::back_end::Compiled;
 use super::machine::{Half, Instruction, SIZE, Scalar};
 use super::random::Random;
 
-/// A processor that the code is for.
+/// A processor that code is generated for.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// Its name.
     pub processor: &'static str,
-    /// How many lanes its waves have.
+    /// The wave size.
     pub wave_size: WaveSize,
-    /// True if it has scratch instructions, which count the bytes of one lane; the others count those of the wave.
+    /// True if the processor has scratch instructions, which address the bytes of one lane. Other instructions address the bytes of the
+    /// wave.
     pub has_scratch: bool,
 }
 
-/// Those of every kind of code.
+/// The targets, one for each variety of code.
 pub const TARGETS: [Target; 5] = [
     Target::new("gfx1030", WaveSize::Wave32, false),
     Target::new("gfx1030", WaveSize::Wave64, false),
@@ -32,31 +33,31 @@ pub const TARGETS: [Target; 5] = [
     Target::new("gfx90a", WaveSize::Wave64, false),
 ];
 
-/// The vector register through which masks go to scratch; nothing is in it before or after.
+/// The vector register through which masks are spilled. It is unused otherwise.
 const SPILL: &str = "v42";
-/// Where EXEC is meanwhile.
+/// The register that saves EXEC during a spill.
 const SPILLED_EXEC: u16 = 54;
 /// The lanes that the wave began with: an argument of the function.
 pub const ENTERED: u16 = 56;
-/// For numbers on their way to vector registers.
+/// A register for numbers on their way to vector registers.
 const NUMBER: u16 = 58;
 
-/// Registers of which the toy machine knows nothing.
+/// The registers that the toy machine does not have.
 pub const TEMPORARY: [u16; 3] = [SPILLED_EXEC, SPILLED_EXEC + 1, NUMBER];
-/// The active lanes from where all lanes begin to execute, in a register of the processor's code.
+/// A register that saves the active lanes before all lanes execute.
 pub const ACTIVE: u16 = 60;
 
-/// How the function ends.
+/// The end of the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It is a kernel.
+    /// It ends the wave, as a kernel.
     Wave,
-    /// It returns.
+    /// It returns to its caller.
     Return,
 }
 
-/// What is known of a run: for each toy instruction that makes EXEC another mask's copy, whether the mask had every
-/// active lane at all times. It may then add the lanes as well.
+/// A fact from a run. For each toy instruction that copies a mask to EXEC, returns true if the mask contained all active lanes every time.
+/// The translation may then also add the lanes with OR.
 pub type OnlyAdds<'r> = &'r dyn Fn(usize) -> bool;
 
 impl Target {
@@ -72,7 +73,7 @@ impl Target {
         self.wave_size == WaveSize::Wave64
     }
 
-    /// The suffix of instructions on masks.
+    /// Returns the suffix of instructions on masks.
     fn width(self) -> &'static str {
         if self.is_wide() { "b64" } else { "b32" }
     }
@@ -85,7 +86,7 @@ impl Target {
         }
     }
 
-    /// A mask of all lanes as an operand.
+    /// Returns the operand of a mask.
     fn mask(self, scalar: Scalar) -> String {
         let low = if self.is_wide() { "" } else { "_lo" };
         match scalar {
@@ -93,12 +94,12 @@ impl Target {
             Scalar::Vcc => format!("vcc{low}"),
             Scalar::Register(first) => self.registers(first),
             Scalar::Number(0) => "0".to_owned(),
-            // The only number that is used as a mask.
+            // The lanes on entry are the only other number that is used as a mask.
             Scalar::Number(_) => self.registers(ENTERED),
         }
     }
 
-    /// The names that the assembler needs.
+    /// Returns the options of the assembler.
     #[must_use]
     pub fn options(self) -> [String; 3] {
         [
@@ -109,7 +110,7 @@ impl Target {
     }
 }
 
-/// The register of a half.
+/// Returns the register of a half.
 fn half_of(scalar: Scalar, half: Half) -> String {
     let name = match half {
         Half::Low => "lo",
@@ -126,10 +127,10 @@ fn half_of(scalar: Scalar, half: Half) -> String {
 
 /// Appends a function to the text.
 ///
-/// After it, the section `addresses` has four bytes for each toy instruction: where it begins, counted from the start of the
-/// text; all ones if it is a part of the instruction before.
+/// The section `addresses` then has four bytes for each toy instruction: its offset from the start of the text, or all ones if it was
+/// merged into the previous instruction.
 ///
-/// * `number`: tells the labels of functions from one another.
+/// * `number`: distinguishes the labels of functions.
 pub fn append(
     text: &mut String,
     compiled: &Compiled,
@@ -154,7 +155,7 @@ pub fn append(
         let place = pc.into();
         writer.is_section =
             (sections.iter()).any(|one| one.code.start <= place && place < one.code.end);
-        // Where only quads execute, not every lane would store.
+        // If only whole quads execute, not every lane would store.
         let begins_with = compiled.instructions[..index]
             .iter()
             .rfind(|one| matches!(one, Instruction::Everyone | Instruction::Quads));
@@ -171,7 +172,7 @@ pub fn append(
         index += if is_two { 2 } else { 1 };
     }
     for (label, place) in compiled.labels.iter().enumerate() {
-        // Labels that nothing goes to may have no place.
+        // Unused labels may not be placed.
         if let Some(index) = place.checked_div(SIZE).filter(|_| *place != u64::MAX) {
             writer.line(&format!(".set .L{number}_label{label}, .L{number}_{index}"));
         }
@@ -191,7 +192,7 @@ struct Writer<'t> {
     text: &'t mut String,
     target: Target,
     number: usize,
-    /// True if other lanes execute here than those of the program, and whether all do.
+    /// True inside sections in which other lanes execute than in the program, and true if these are all lanes.
     is_section: bool,
     is_whole_wave: bool,
 }
@@ -201,7 +202,7 @@ impl Writer<'_> {
         writeln!(self.text, "{line}").unwrap();
     }
 
-    /// An instruction on masks.
+    /// Writes an instruction on masks.
     fn masks(&mut self, name: &str, operands: &[Scalar]) {
         let names: Vec<String> = operands
             .iter()
@@ -211,7 +212,7 @@ impl Writer<'_> {
         self.line(&format!("s_{name}_{width} {}", names.join(", ")));
     }
 
-    /// One instruction that does what two do. Says whether there is one.
+    /// Writes one instruction for two toy instructions. Returns false if there is none.
     fn both(&mut self, first: &Instruction, second: &Instruction, random: &mut Random) -> bool {
         let narrows = Instruction::And(Scalar::Exec, Scalar::Exec, Scalar::Vcc);
         match (first, second) {
@@ -269,7 +270,7 @@ impl Writer<'_> {
             }
             Instruction::Copy(to, from) => self.masks("mov", &[to, from]),
             Instruction::AndNot(Scalar::Exec, mask, Scalar::Exec) if random.percent(50) => {
-                // Active lanes are among those of the mask.
+                // XOR works because the active lanes are a subset of the mask.
                 self.masks("xor", &[Scalar::Exec, Scalar::Exec, mask]);
             }
             Instruction::AndNot(to, a, b) => self.masks("andn2", &[to, a, b]),
@@ -311,7 +312,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A number that is no mask of the program: what dead registers have.
+    /// Writes a number that is not a mask, for dead registers.
     fn move_number(&mut self, to: Scalar, word: u64) {
         let halves = match self.target.wave_size {
             WaveSize::Wave32 => vec![(Half::Low, word)],
@@ -323,7 +324,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A half of a mask in a register, where a number is brought first.
+    /// Returns the register of a half of a mask. A number is moved to a register first.
     fn half(&mut self, scalar: Scalar, half: Half) -> String {
         let Scalar::Number(word) = scalar else {
             return half_of(scalar, half);
@@ -336,7 +337,7 @@ impl Writer<'_> {
         format!("s{NUMBER}")
     }
 
-    /// The row of scratch and the lane of a dword.
+    /// Returns the row of scratch and the lane of a dword.
     fn row(&self, offset: u64) -> (u64, u64) {
         let lanes = u64::from(self.target.wave_size.lanes());
         let dword = offset / 4;
@@ -359,7 +360,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Instructions that all lanes execute.
+    /// Writes instructions that all lanes execute.
     fn all_lanes(&mut self, lines: &[String]) {
         let [exec, saved] = [Scalar::Exec, Scalar::Register(SPILLED_EXEC)];
         let [exec, saved] = [exec, saved].map(|scalar| self.target.mask(scalar));

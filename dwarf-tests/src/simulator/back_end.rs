@@ -1,8 +1,7 @@
-//! A toy back end: makes linear code with EXEC masks of a structured program, and says where its regions
-//! are.
+//! A toy back end: compiles a structured program into linear code with EXEC masks, and describes its regions.
 //!
-//! Lanes that leave are taken out of the masks of all regions that they leave, or their masks are
-//! described as those [without](MaskPlace::without) the lanes that left.
+//! Lanes that leave are removed from the masks of all regions that they leave. Alternatively, a region is described by its mask
+//! [without](MaskPlace::without) the lanes that left.
 
 use core::ops::Range;
 
@@ -18,27 +17,27 @@ use super::source::{Condition, Source, Statement, Trips, any_leaf};
 /// A function in machine code.
 #[derive(Debug)]
 pub struct Compiled {
-    /// Its instructions.
+    /// The instructions.
     pub instructions: Vec<Instruction>,
-    /// Addresses of the labels in them.
+    /// The addresses of the labels.
     pub labels: Vec<u64>,
-    /// Its statements with their addresses, for lanes that run alone.
+    /// The statements with their addresses, for lanes that run alone.
     pub body: Vec<Placed>,
     /// The last instruction.
     pub end: u64,
-    /// Where it is known which lanes are active, and which: no instruction says so.
+    /// An address at which the active lanes are known without an instruction that sets them, and these lanes.
     pub known: Option<(u64, u64)>,
-    /// What is said of its regions.
+    /// The description of the regions.
     pub function: lane_pc::Function,
 }
 
-/// A region that code is being made for.
+/// A region whose code is being generated.
 #[derive(Clone, Copy, Debug)]
 struct Scope {
     kind: Kind,
     /// The mask of lanes that entered.
     entered: MaskId,
-    /// The mask of lanes that left. `None` where they are taken out of the first.
+    /// The mask of lanes that left. `None` if they are removed from `entered`.
     gone: Option<MaskId>,
 }
 
@@ -53,13 +52,13 @@ enum Kind {
 struct BackEnd {
     code: Code,
     scopes: Vec<Scope>,
-    /// The mask of lanes that left the regions made here.
+    /// The mask of lanes that left the regions generated here.
     gone: Option<MaskId>,
     whole_wave: Vec<WholeWave>,
     known: Option<(u64, u64)>,
 }
 
-/// What was made of a part of a program.
+/// The code of a part of a program.
 #[derive(Default)]
 struct Made {
     placed: Vec<Placed>,
@@ -106,7 +105,7 @@ impl BackEnd {
         self.code.emit(Instruction::Work);
         let gone = self.start_of_body(&source.body);
         let mask = source.entry & all(self.code.wave_size);
-        // Kernels of whole work-groups know their lanes; none are started without any.
+        // Kernels of full work-groups know their lanes, and never start without any.
         let entered = if mask != 0 && self.code.random.percent(20) {
             self.known = Some((self.code.here(), mask));
             self.code.constant(mask)
@@ -195,7 +194,7 @@ impl BackEnd {
         let saved = saved_first.then(|| self.code.save(Scalar::Exec));
         self.code.emit(Instruction::Compare(condition));
         let entered = saved.unwrap_or_else(|| self.code.save(Scalar::Exec));
-        // The lanes of `else`: remembered, or those that are left.
+        // The lanes of `else` are saved, or computed from the remaining lanes.
         let others = (otherwise.is_some() && self.code.random.percent(50)).then(|| {
             let [temporary, _] = TEMPORARY;
             self.code
@@ -252,7 +251,7 @@ impl BackEnd {
             .push(self.with_mask(&region, scope, start..end));
     }
 
-    /// One side of an `if`, which is perhaps skipped where no lane is active.
+    /// Generates one side of an `if`, with a random branch around it for the case that no lane is active.
     fn side(&mut self, block: &[Statement]) -> Made {
         let start = self.code.here();
         let skip = self.code.random.percent(40).then(|| {
@@ -279,7 +278,7 @@ impl BackEnd {
         made.placed.push(Placed::Straight(from..self.code.here()));
     }
 
-    /// From `then` to `else`.
+    /// Switches from `then` to `else`.
     fn switch(&mut self, scope: Scope, others: Option<MaskId>) {
         if let Some(others) = others {
             let [temporary, _] = TEMPORARY;
@@ -293,7 +292,7 @@ impl BackEnd {
             .emit(Instruction::AndNot(Scalar::Exec, mask, Scalar::Exec));
     }
 
-    /// The lanes that are in a region, loaded.
+    /// Loads the mask of the lanes that are in a region.
     fn lanes_of(&mut self, scope: Scope) -> Scalar {
         let [first, second] = TEMPORARY;
         let entered = self.code.load(scope.entered, first);
@@ -305,7 +304,7 @@ impl BackEnd {
         first
     }
 
-    /// EXEC becomes what is left of the lanes that entered a region.
+    /// Sets EXEC to the remaining lanes of a region.
     fn restore(&mut self, scope: Scope) {
         let mask = self.lanes_of(scope);
         self.code.emit(Instruction::Copy(Scalar::Exec, mask));
@@ -364,7 +363,7 @@ impl BackEnd {
             .push(self.with_mask(&region, scope, start..end));
     }
 
-    /// A loop's body up to where the next iteration is decided.
+    /// Generates a loop's body up to the decision about the next iteration.
     fn iteration(&mut self, block: &[Statement]) -> Made {
         let continues = any_leaf(block, 0, &|leaf, level| *leaf == Statement::Continue(level));
         let first = self.code.here();
@@ -397,7 +396,7 @@ impl BackEnd {
         made
     }
 
-    /// Perhaps begins a mask of the lanes that leave regions of a body.
+    /// At random, starts a mask of the lanes that leave regions of a body.
     fn start_of_body(&mut self, block: &[Statement]) -> Option<MaskId> {
         let anyone = any_leaf(block, 0, &|leaf, _| {
             matches!(
@@ -414,14 +413,14 @@ impl BackEnd {
         gone.into_iter().for_each(|gone| self.code.release(gone));
     }
 
-    /// Active lanes leave to the end of the function, or for a loop or an iteration so many around.
+    /// Makes active lanes leave for the end of the function, or for the end or next iteration of a loop this many levels out.
     fn leave(&mut self, kind: Kind, levels: usize, made: &mut Made) {
         let found = self.scopes.iter().enumerate().rev();
         let mut loops = found.filter(|(_, scope)| match kind {
             Kind::Body => scope.kind == Kind::Body,
             Kind::If | Kind::Loop | Kind::Iteration => scope.kind == Kind::Loop,
         });
-        // Programs that were made smaller may have fewer loops.
+        // Reduced programs may have fewer loops.
         let Some((target, _)) = loops.nth(levels) else {
             return;
         };
@@ -491,7 +490,7 @@ impl BackEnd {
         self.code.release(entered);
     }
 
-    /// The region with the places of its mask.
+    /// Returns the region with the storage of its mask.
     fn with_mask(&self, region: &Region, scope: Scope, range: Range<u64>) -> Region {
         let mask = self.mask(scope.entered, scope.gone, range);
         Region::new(mask, region.phases().to_vec())

@@ -1,5 +1,5 @@
-//! Runs a program both ways and compares: what the debugging information says of the wave at each step,
-//! and where each lane alone really is.
+//! Runs a program both ways and compares at each step: the positions in the debugging information of the wave, and the true position of
+//! each lane.
 
 use core::fmt::{self, Display, Formatter};
 use core::ops::AddAssign;
@@ -18,26 +18,26 @@ use super::machine::Machine;
 use super::object_file::{self, Addresses, Function};
 use super::source::Source;
 
-/// Where code is loaded.
+/// The load address of the code.
 const LOADED_AT: u64 = 0x7f00_0000_0000;
-/// Programs that run longer are not checked.
+/// The most steps. Programs that run longer are not checked.
 const MOST_STEPS: usize = 600;
-/// The functions: one for each wave size.
+/// The functions, one for each wave size.
 pub const NAMES: [(&str, WaveSize); 2] =
     [("wave32", WaveSize::Wave32), ("wave64", WaveSize::Wave64)];
 
-/// How much was compared.
+/// The number of comparisons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Programs.
+    /// The number of programs.
     pub programs: usize,
-    /// Regions in them, for each wave size.
+    /// The number of their regions, for each wave size.
     pub regions: usize,
-    /// Steps of waves.
+    /// The number of steps of waves.
     pub steps: usize,
-    /// Lanes at steps.
+    /// The number of lanes at all steps.
     pub lanes: usize,
-    /// Those that were not active, and were somewhere.
+    /// The number of inactive lanes with a position.
     pub waiting: usize,
 }
 
@@ -51,14 +51,14 @@ impl AddAssign for Figures {
     }
 }
 
-/// Why a program is not right.
+/// The reason why a program failed.
 #[derive(Clone, Debug)]
 pub enum Failure {
-    /// It runs too long to be checked: not its fault.
+    /// The program runs too long to be checked, which is not an error.
     TooLong,
-    /// The toy back end is wrong, so that nothing is said of what is tested.
+    /// The toy back end is wrong, so there is no result about the library.
     BackEnd(String),
-    /// What the debugging information says is wrong.
+    /// The debugging information is wrong.
     Wrong(String),
 }
 
@@ -72,19 +72,19 @@ impl Display for Failure {
     }
 }
 
-/// How a program is written and read.
+/// The form in which a program is written and read.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
     /// The version of DWARF.
     pub version: u16,
-    /// How addresses are written.
+    /// The representation of addresses.
     pub addresses: Addresses,
-    /// How strictly it is read.
+    /// The strictness of reading.
     pub reading: Reading,
 }
 
 impl Default for Form {
-    /// DWARF 5, with relocations, read by the letter.
+    /// Returns DWARF 5, with relocations, read exactly as specified.
     fn default() -> Form {
         Form {
             version: 5,
@@ -94,23 +94,23 @@ impl Default for Form {
     }
 }
 
-/// A form, and what is done on the way.
+/// A form with hooks for tests.
 #[derive(Clone, Copy)]
 pub struct Way<'w> {
     /// The form.
     pub form: Form,
-    /// Changes what is written: for tests that this is found.
+    /// Changes the description before it is written, for tests of detection.
     pub change: &'w dyn Fn(&mut lane_pc::Program),
-    /// What is said of a function's regions.
+    /// Returns the description of a function's regions.
     pub regions: &'w dyn Fn(&Compiled) -> lane_pc::Function,
-    /// Lanes that wait may be said to be nowhere, but never to be elsewhere.
+    /// True if waiting lanes may be without a position. A wrong position is an error in any case.
     pub may_be_unknown: bool,
-    /// Makes the object.
+    /// Writes the object.
     pub write: &'w dyn Fn(&[Function<'_>], Form) -> Vec<u8>,
 }
 
 impl Way<'static> {
-    /// As usual.
+    /// Returns the default hooks.
     #[must_use]
     pub fn new(form: Form) -> Way<'static> {
         Way {
@@ -126,7 +126,7 @@ impl Way<'static> {
 /// Checks a program, as waves of 32 and of 64 lanes, at every step.
 ///
 /// # Errors
-/// If a lane is not where it should be.
+/// If a lane has a wrong position.
 pub fn check(source: &Source, way: Way<'_>) -> Result<Figures, Failure> {
     let compiled = NAMES.map(|(_, wave_size)| compile(source, wave_size));
     for function in &compiled {
@@ -173,19 +173,19 @@ pub fn check(source: &Source, way: Way<'_>) -> Result<Figures, Failure> {
     Ok(figures)
 }
 
-/// Where a lane is that was active on entry.
+/// The position of a lane that was active on entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position {
-    /// Where it is.
+    /// The address.
     pub(super) pc: u64,
-    /// True if it takes part in the instruction that the wave comes to.
+    /// True if the lane takes part in the wave's next instruction.
     pub(super) takes_part: bool,
-    /// The next instruction that it takes part in, and the last that it took part in.
+    /// The next instruction that the lane takes part in, and the last that it took part in.
     pub(super) next: u64,
     pub(super) last: Option<u64>,
 }
 
-/// Runs a function as a wave, and each lane alone beside it.
+/// Runs a function as a wave, and each lane alone in parallel.
 pub(super) fn run(
     source: &Source,
     compiled: &Compiled,
@@ -254,7 +254,7 @@ pub(super) fn run(
     Err(Failure::TooLong)
 }
 
-/// Compares what is said of a wave with where its lanes are. Gives how many wait, and are said to be somewhere.
+/// Compares the described positions with the true positions. Returns the number of waiting lanes with a position.
 fn compare(
     program: &Program<'_>,
     way: Way<'_>,
@@ -317,7 +317,7 @@ fn compare(
     Ok(waiting)
 }
 
-/// The smallest program near this one that fails in the same way, with its failure.
+/// Returns the smallest similar program that fails in the same way, with its failure.
 #[must_use]
 pub fn shrink(source: &Source, failure: &Failure, way: Way<'_>) -> (Source, Failure) {
     let mut smallest = (source.clone(), failure.clone());

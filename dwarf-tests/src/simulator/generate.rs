@@ -1,14 +1,14 @@
-//! Random programs, and smaller ones of a program that fails.
+//! Generates random programs, and reduces failing programs.
 
 use super::random::Random;
 use super::source::{Condition, Source, Statement, Trips};
 
-/// Ifs and loops in one another.
+/// The deepest nesting of statements.
 const DEPTH: usize = 6;
-/// Loops in one another: more would only take longer.
+/// The deepest nesting of loops. More would only take longer.
 const LOOPS: usize = 3;
 
-/// The program of a seed.
+/// Generates the program of a seed.
 #[must_use]
 pub fn generate(seed: u64) -> Source {
     let mut random = Random::new(seed);
@@ -30,7 +30,7 @@ pub fn generate(seed: u64) -> Source {
 
 struct Maker {
     random: Random,
-    /// How many statements there may still be.
+    /// The number of statements that may still be generated.
     budget: usize,
 }
 
@@ -67,7 +67,7 @@ impl Maker {
         u8::try_from(self.random.below(3)).unwrap()
     }
 
-    /// Mostly the innermost loop.
+    /// Chooses a loop, mostly the innermost one.
     fn level(&mut self, loops: usize) -> usize {
         if self.random.percent(70) {
             0
@@ -91,7 +91,7 @@ impl Maker {
         let then = self.block(depth + 1, loops);
         let otherwise = match self.random.below(10) {
             0..4 => None,
-            // A chain: one more decision in place of a block.
+            // A chain: another decision in place of a block.
             4..6 if depth + 1 < DEPTH && self.budget > 0 => {
                 self.budget -= 1;
                 Some(vec![self.decision(depth + 1, loops)])
@@ -106,7 +106,7 @@ impl Maker {
     }
 
     fn repeat(&mut self, depth: usize, loops: usize) -> Statement {
-        // The further in, the fewer times.
+        // Inner loops run fewer iterations.
         let most = 1 + self.random.below(LOOPS + 1 - loops);
         Statement::Loop {
             trips: Trips {
@@ -119,7 +119,7 @@ impl Maker {
     }
 }
 
-/// The programs that are a little smaller than this one, those with the least left first.
+/// Returns the programs that are slightly smaller than this one, the smallest first.
 #[must_use]
 pub fn smaller(source: &Source) -> Vec<Source> {
     let mut found: Vec<Source> = smaller_blocks(&source.body)

@@ -1,5 +1,5 @@
-//! Linear code as a control-flow graph with what its instructions do to masks: read from the instructions, and not
-//! from what they were made of.
+//! Builds a control-flow graph from linear code, with the effects of instructions on masks. It uses only the instructions, and not the
+//! program that they were generated from.
 
 use core::ops::Range;
 
@@ -12,14 +12,14 @@ use super::back_end::Compiled;
 use super::machine::{BASE, Half, Instruction, SIZE, Scalar};
 use super::masks::{TEMPORARY, labels};
 
-/// What a temporary register holds.
+/// The contents of a temporary register.
 #[derive(Clone, Debug)]
 enum Held {
-    /// The mask of a place, or what is left of it.
+    /// A mask, or the part of it that remains.
     Mask(MaskPlace),
     /// The active lanes for which a condition is false.
     Others,
-    /// A mask that was changed, and will be written back.
+    /// A changed mask that will be written back.
     Changed(Change),
 }
 
@@ -28,7 +28,7 @@ struct Reader<'c> {
     held: [Option<Held>; 2],
 }
 
-/// The graph of a function.
+/// Returns the graph of a function.
 #[must_use]
 pub fn graph(compiled: &Compiled) -> DiGraph<Block, ()> {
     let end = compiled.end + SIZE;
@@ -145,7 +145,7 @@ impl Reader<'_> {
                 self.hold(to, Held::Mask(scratch(offset, half)))
             }
             Instruction::Everyone | Instruction::Quads => Some(Change::WholeWave),
-            // The first of two halves; and what has nothing to do with masks.
+            // The first of two halves, and instructions without effect on masks.
             Instruction::WriteLane(..)
             | Instruction::ReadLane(..)
             | Instruction::Store(..)
@@ -162,7 +162,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The half that is moved last.
+    /// Returns the half that is moved last.
     fn last(&self) -> Half {
         match self.compiled.function.wave_size {
             WaveSize::Wave32 => Half::Low,
@@ -185,7 +185,7 @@ impl Reader<'_> {
         None
     }
 
-    /// The mask that an instruction reads.
+    /// Returns the mask that an instruction reads.
     fn mask(&self, scalar: Scalar) -> MaskPlace {
         match (self.held_in(scalar), scalar) {
             (Some(Held::Mask(place)), _) => place.clone(),
@@ -195,7 +195,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A mask was changed where it is, or will be when it is written back.
+    /// Records that a mask was changed in its storage, or will be when it is written back.
     fn changed(&mut self, to: Scalar, change: Change) -> Option<Change> {
         if TEMPORARY.contains(&to) {
             return self.hold(to, Held::Changed(change));
@@ -203,7 +203,7 @@ impl Reader<'_> {
         Some(change)
     }
 
-    /// Something is written where masks are kept.
+    /// Returns the change of a mask when its storage is written.
     fn write(&self, to: MaskPlace, from: Scalar) -> Option<Change> {
         Some(match (from, self.held_in(from)) {
             (Scalar::Exec, _) => Change::Save { to },

@@ -1,76 +1,76 @@
-//! One lane alone: where it goes through the code of a function, and where it is while the wave runs.
+//! Runs one lane alone through the code of a function, and follows its position while the wave runs.
 //!
-//! Nothing here knows of masks. A lane is where its next instruction is, but for one case: at an `if`
-//! the wave runs one side first, and a lane of the other has not come past the decision yet.
+//! This module does not use masks. A lane is at its next instruction, with one exception: at an `if` the wave runs one side first, and the
+//! lanes of the other side have not passed the decision yet.
 
 use core::ops::Range;
 
 use super::machine::SIZE;
 use super::source::{Condition, Decisions, Trips};
 
-/// A statement with the addresses of its code, as a lane goes through it.
+/// A statement with the addresses of its code, as a lane executes it.
 #[derive(Clone, Debug)]
 pub enum Placed {
-    /// Instructions one after the other.
+    /// A sequence of instructions.
     Straight(Range<u64>),
-    /// A decision. Both sides end with what goes to the end.
+    /// A decision. Both sides end with the jump to the end.
     If {
-        /// The instruction where lanes part.
+        /// The instruction at which lanes diverge.
         decide: u64,
-        /// What lanes decide by.
+        /// The condition.
         condition: Condition,
-        /// What lanes do that decide yes.
+        /// The statements of lanes whose condition is true.
         then: Vec<Placed>,
-        /// What the others do.
+        /// The statements of the other lanes.
         otherwise: Vec<Placed>,
     },
     /// A loop.
     Loop {
-        /// How often it is gone through.
+        /// The number of iterations.
         trips: Trips,
-        /// In a loop that is tested first, the code up to where lanes leave, and from there to the body.
+        /// In a loop that is tested first, the code up to the point where lanes leave, and from there to the body.
         header: Option<(Range<u64>, Range<u64>)>,
         /// One iteration.
         body: Vec<Placed>,
-        /// Behind it: the code up to where lanes leave, if they do so here, and the way back.
+        /// The code after the body: up to the point where lanes leave, if they leave here, and the jump back.
         latch: (Range<u64>, Range<u64>),
     },
-    /// Instructions, and then elsewhere.
+    /// Instructions that end with a jump.
     Leave(Range<u64>, Target),
 }
 
-/// Where a lane goes that leaves.
+/// The target of a lane that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Behind a loop, so many around.
+    /// The end of a loop this many levels out.
     Break(usize),
-    /// To the next iteration of a loop, so many around.
+    /// The next iteration of a loop this many levels out.
     Continue(usize),
-    /// To the end of the function.
+    /// The end of the function.
     Return,
 }
 
-/// An instruction that a lane comes to.
+/// An instruction on the path of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Point {
     pc: u64,
-    /// It is past it only once the wave is where it goes next.
+    /// True if the lane passes it only when the wave reaches the lane's next instruction.
     stays: bool,
 }
 
-/// One lane on its way.
+/// A lane on its path.
 #[derive(Clone, Debug)]
 pub struct Lane {
     way: Vec<Point>,
     at: usize,
-    /// It has come to the end of the instruction, but is not past it.
+    /// True if the lane has executed its instruction, but has not passed it.
     stays: bool,
 }
 
 impl Lane {
-    /// The whole way of a lane through a function.
+    /// Computes the whole path of a lane through a function.
     ///
-    /// * `end`: the last instruction, where all lanes come to.
+    /// * `end`: the last instruction, which all lanes reach.
     #[must_use]
     pub fn alone(number: u64, body: &[Placed], end: u64) -> Lane {
         let mut runner = Runner {
@@ -86,26 +86,26 @@ impl Lane {
         }
     }
 
-    /// Where the lane is.
+    /// Returns the position of the lane.
     #[must_use]
     pub fn pc(&self) -> u64 {
         self.way[self.at].pc
     }
 
-    /// The next instruction that it takes part in.
+    /// Returns the next instruction that the lane takes part in.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.way[self.at + usize::from(self.stays)].pc
     }
 
-    /// The last instruction that it took part in; nothing before the first.
+    /// Returns the last instruction that the lane took part in. Returns None before the first.
     #[must_use]
     pub fn last(&self) -> Option<u64> {
         let passed = self.at + usize::from(self.stays);
         Some(self.way[passed.checked_sub(1)?].pc)
     }
 
-    /// The wave comes to an instruction. Says whether the lane takes part in it.
+    /// Advances the lane when the wave reaches an instruction. Returns true if the lane takes part in it.
     pub fn comes_to(&mut self, pc: u64) -> bool {
         if self.stays {
             if self.way[self.at + 1].pc != pc {
@@ -117,7 +117,7 @@ impl Lane {
         self.pc() == pc
     }
 
-    /// The wave has run an instruction that the lane took part in.
+    /// Records that the wave has run an instruction that the lane took part in.
     pub fn took_part(&mut self) {
         if self.way[self.at].stays {
             self.stays = true;

@@ -1,7 +1,6 @@
-//! A wave: instructions, and what they do to registers, EXEC and memory.
+//! Simulates a wave: instructions, and their effects on registers, EXEC and memory.
 //!
-//! It knows of lanes only what EXEC says. Instructions are of four bytes; the program counter counts
-//! from the start of the function.
+//! Lanes exist only as bits of EXEC. Instructions have four bytes. The program counter counts from the start of the function.
 
 use core::ops::Range;
 
@@ -10,25 +9,25 @@ use hetdwarf::wave::{AccessError, Memory, Wave};
 
 use super::source::{Condition, Decisions, Trips};
 
-/// Bytes of an instruction.
+/// The bytes of an instruction.
 pub const SIZE: u64 = 4;
 /// The first vector register that holds masks.
 pub const FIRST_VGPR: u16 = 40;
 /// The scalar register with the address of the wave's memory.
 pub const BASE: u16 = 33;
-/// What it contains.
+/// The value of that register.
 pub(super) const BASE_ADDRESS: u64 = 0x40;
 
-/// A place that one instruction reads or writes: a mask of all lanes.
+/// An operand that holds a mask of all lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
     /// The execution mask.
     Exec,
     /// The result of comparisons.
     Vcc,
-    /// A scalar register and, of 64 lanes, the next.
+    /// A scalar register and, for 64 lanes, the next one.
     Register(u16),
-    /// A number; read only.
+    /// A number, which is read only.
     Number(u64),
 }
 
@@ -44,39 +43,39 @@ pub enum Half {
 /// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instruction {
-    /// Nothing that matters here.
+    /// An instruction without a relevant effect.
     Work,
-    /// Each active lane decides; VCC gets those that say yes.
+    /// Each active lane decides. VCC gets the lanes that decide true.
     Compare(Condition),
-    /// Active lanes come to a loop.
+    /// Active lanes enter a loop.
     Start(Trips),
-    /// Each active lane decides whether it goes through the loop again.
+    /// Each active lane decides whether it runs another iteration.
     Again(Trips),
-    /// A copy.
+    /// Copies the second operand to the first.
     Copy(Scalar, Scalar),
-    /// The first becomes the second without the third.
+    /// Sets the first operand to the second without the third.
     AndNot(Scalar, Scalar, Scalar),
-    /// The first becomes the second and the third.
+    /// Sets the first operand to the second AND the third.
     And(Scalar, Scalar, Scalar),
-    /// The first becomes the second or the third.
+    /// Sets the first operand to the second OR the third.
     Or(Scalar, Scalar, Scalar),
-    /// A half into a lane of a vector register, whatever EXEC is.
+    /// Writes a half to a lane of a vector register, regardless of EXEC.
     WriteLane(u16, u8, Scalar, Half),
-    /// A lane of a vector register into a half.
+    /// Reads a half from a lane of a vector register.
     ReadLane(Scalar, Half, u16, u8),
-    /// A half into scratch, so many bytes after the base.
+    /// Stores a half to scratch, at an offset in bytes from the base.
     Store(u64, Scalar, Half),
-    /// A half from scratch.
+    /// Loads a half from scratch.
     Load(Scalar, Half, u64),
-    /// EXEC gets all lanes.
+    /// Sets EXEC to all lanes.
     Everyone,
-    /// EXEC gets all lanes of each quad that has an active one.
+    /// Sets EXEC to all lanes of each quad with an active lane.
     Quads,
-    /// Goes to a label.
+    /// Jumps to a label.
     Jump(usize),
-    /// Goes to a label if no lane is active.
+    /// Jumps to a label if no lane is active.
     JumpIfNone(usize),
-    /// Goes to a label if a lane is active.
+    /// Jumps to a label if a lane is active.
     JumpIfAny(usize),
     /// The end of the function.
     End,
@@ -88,7 +87,7 @@ pub struct Machine {
     wave_size: WaveSize,
     /// The program counter, in bytes from the function's start.
     pub pc: u64,
-    /// What is added to the program counter for a debugger.
+    /// The load address that is added to the program counter for a debugger.
     pub base: u64,
     /// The execution mask.
     pub exec: u64,
@@ -100,7 +99,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A wave at the start of a function, whose registers contain anything.
+    /// Returns a wave at the start of a function. Its registers contain arbitrary values.
     #[must_use]
     pub fn new(wave_size: WaveSize, entry: u64, base: u64) -> Machine {
         let mut sgprs = [0x5a5a_a5a5; 64];
@@ -119,7 +118,7 @@ impl Machine {
         }
     }
 
-    /// Runs an instruction. Says whether that was not the last.
+    /// Runs an instruction. Returns false if it was the last.
     pub fn step(&mut self, instruction: Instruction, labels: &[u64]) -> bool {
         self.pc += SIZE;
         match instruction {
@@ -170,7 +169,7 @@ impl Machine {
         true
     }
 
-    /// Asks active lanes.
+    /// Returns the active lanes that answer true.
     fn ask(&mut self, question: impl Fn(&mut Decisions) -> bool) -> u64 {
         let mut yes = 0;
         for (number, lane) in self.lanes.iter_mut().enumerate() {
@@ -181,7 +180,7 @@ impl Machine {
         yes
     }
 
-    /// What a mask is.
+    /// Returns the value of a mask.
     pub(super) fn get(&self, scalar: Scalar) -> u64 {
         match scalar {
             Scalar::Exec => self.exec,
@@ -237,7 +236,7 @@ fn word(value: u64, half: Half) -> u32 {
     u32::try_from(value).unwrap()
 }
 
-/// The mask of all lanes.
+/// Returns the mask of all lanes.
 #[must_use]
 pub fn all(wave_size: WaveSize) -> u64 {
     match wave_size {

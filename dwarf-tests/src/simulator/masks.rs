@@ -1,5 +1,4 @@
-//! Where the toy back end keeps masks: in scalar registers, in lanes of vector registers, in scratch;
-//! and how they move from one to another.
+//! Allocates the toy back end's masks in scalar registers, in lanes of vector registers and in scratch, and moves them between these.
 
 use core::ops::Range;
 
@@ -9,25 +8,25 @@ use hetdwarf::lane_pc::{Label, MaskPlace};
 use super::machine::{FIRST_VGPR, Half, Instruction, SIZE, Scalar};
 use super::random::Random;
 
-/// Scalar registers for masks: few, so that others are used too.
+/// The scalar registers for masks. They are few, so that the other storage is used too.
 const SCALARS: Range<u16> = 4..20;
-/// Vector registers whose lanes hold masks.
+/// The vector registers whose lanes hold masks.
 const VGPRS: Range<u16> = FIRST_VGPR..FIRST_VGPR + 2;
-/// Masks in scratch.
+/// The slots for masks in scratch.
 const SCRATCH_SLOTS: u64 = 40;
-/// Scalar registers for masks while they are used.
+/// The scalar registers that hold masks during use.
 pub const TEMPORARY: [Scalar; 2] = [Scalar::Register(50), Scalar::Register(52)];
 
-/// Where a mask is.
+/// The storage of a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In a scalar register and, of 64 lanes, the next.
+    /// A scalar register and, for 64 lanes, the next one.
     Scalar(u16),
-    /// In a lane of a vector register and, of 64 lanes, the next lane.
+    /// A lane of a vector register and, for 64 lanes, the next lane.
     VectorLane(u16, u8),
-    /// In scratch, so many bytes after the base.
+    /// An offset in scratch, in bytes from the base.
     Scratch(u64),
-    /// Known when the program is compiled.
+    /// A constant of the program.
     Constant(u64),
 }
 
@@ -36,31 +35,31 @@ pub type MaskId = usize;
 
 #[derive(Clone, Debug)]
 struct Mask {
-    /// Where it is from an address onwards.
+    /// The start addresses and storage of the mask over time.
     history: Vec<(u64, Place)>,
     is_live: bool,
 }
 
-/// The code so far, and the masks in it.
+/// The code generated so far, with its masks.
 #[derive(Debug)]
 pub struct Code {
-    /// For lanes of how many.
+    /// The wave size of the code.
     pub wave_size: WaveSize,
-    /// The choices.
+    /// The source of the choices.
     pub random: Random,
     /// The instructions.
     pub instructions: Vec<Instruction>,
-    /// Addresses of labels.
+    /// The addresses of labels.
     pub labels: Vec<u64>,
     masks: Vec<Mask>,
-    /// Where masks must be again when the wave comes to where paths meet.
+    /// The storage that masks must have again at each pending control-flow join.
     pinned: Vec<Vec<(MaskId, Place)>>,
-    /// Places that nobody needed any more, when they were put here.
+    /// The storage of masks that were no longer needed when they were added.
     released: Vec<Place>,
 }
 
 impl Code {
-    /// No code yet.
+    /// Returns empty code.
     #[must_use]
     pub fn new(wave_size: WaveSize, random: Random) -> Code {
         Code {
@@ -74,7 +73,7 @@ impl Code {
         }
     }
 
-    /// The address of the next instruction.
+    /// Returns the address of the next instruction.
     #[must_use]
     pub fn here(&self) -> u64 {
         u64::try_from(self.instructions.len()).unwrap() * SIZE
@@ -85,25 +84,25 @@ impl Code {
         self.instructions.push(instruction);
     }
 
-    /// A label whose place comes later.
+    /// Creates a label that is placed later.
     pub fn label(&mut self) -> usize {
         self.labels.push(u64::MAX);
         self.labels.len() - 1
     }
 
-    /// Puts a label here.
+    /// Places a label at the next instruction.
     pub fn place(&mut self, label: usize) {
         self.labels[label] = self.here();
     }
 
-    /// A new mask with the contents of a scalar.
+    /// Creates a mask with the contents of a scalar.
     pub fn save(&mut self, from: Scalar) -> MaskId {
         let place = self.free_place();
         self.write(place, from);
         self.keep(place)
     }
 
-    /// A mask that is known.
+    /// Creates a mask with a constant value.
     pub fn constant(&mut self, mask: u64) -> MaskId {
         self.keep(Place::Constant(mask))
     }
@@ -116,13 +115,13 @@ impl Code {
         self.masks.len() - 1
     }
 
-    /// A mask is not needed any more. Its place may soon contain something else.
+    /// Releases a mask. Its storage may be reused soon.
     pub fn release(&mut self, mask: MaskId) {
         self.masks[mask].is_live = false;
         self.released.push(self.place_of(mask));
     }
 
-    /// The mask as something that instructions can use; it may be a copy.
+    /// Returns an operand with the contents of the mask, which may be a copy.
     pub fn load(&mut self, mask: MaskId, temporary: Scalar) -> Scalar {
         match self.place_of(mask) {
             Place::Scalar(register) => Scalar::Register(register),
@@ -143,7 +142,7 @@ impl Code {
         }
     }
 
-    /// Changes a mask where it is.
+    /// Changes a mask in its storage.
     pub fn update(&mut self, mask: MaskId, change: impl FnOnce(Scalar) -> Instruction) {
         let [temporary, _] = TEMPORARY;
         let loaded = self.load(mask, temporary);
@@ -154,7 +153,7 @@ impl Code {
         }
     }
 
-    /// Perhaps moves a mask, or spoils what nobody needs.
+    /// Moves a mask, or overwrites released storage, at random.
     pub fn shuffle(&mut self) {
         if self.random.percent(20) {
             let live: Vec<MaskId> = (0..self.masks.len())
@@ -175,7 +174,7 @@ impl Code {
         }
     }
 
-    /// Moves a mask, to anywhere.
+    /// Moves a mask to random storage.
     pub fn move_anywhere(&mut self, mask: MaskId) {
         let place = self.free_place();
         self.move_to(mask, place);
@@ -193,8 +192,8 @@ impl Code {
         }
     }
 
-    /// Masks must be where they are now when paths meet: at the end of what is skipped, or at the start of
-    /// the next iteration.
+    /// Records the storage of all masks. They must have it again at the coming control-flow join: the end of a skipped block, or the start
+    /// of the next iteration.
     pub fn pin(&mut self) {
         let now = (0..self.masks.len())
             .filter(|mask| self.masks[*mask].is_live)
@@ -203,7 +202,7 @@ impl Code {
         self.pinned.push(now);
     }
 
-    /// Moves masks back to where they were.
+    /// Moves masks back to the storage recorded by `pin`.
     pub fn reconcile(&mut self) {
         let before = self.pinned.pop().expect("every pin is reconciled once");
         self.pinned.push(before.clone());
@@ -215,7 +214,7 @@ impl Code {
         self.pinned.pop();
     }
 
-    /// Where a mask is in a range of code.
+    /// Returns the storage of a mask over a range of code.
     #[must_use]
     pub fn places(&self, mask: MaskId, range: &Range<u64>) -> Vec<(Range<u64>, MaskPlace)> {
         let history = &self.masks[mask].history;
@@ -236,7 +235,7 @@ impl Code {
         *place
     }
 
-    /// The halves of a mask, with their numbers.
+    /// Returns the halves of a mask, with their numbers.
     fn halves(&self) -> Vec<(Half, u8)> {
         match self.wave_size {
             WaveSize::Wave32 => vec![(Half::Low, 0)],
@@ -264,7 +263,7 @@ impl Code {
         }
     }
 
-    /// Writes something else into a place.
+    /// Overwrites storage with another value.
     fn spoil(&mut self, place: Place) {
         if !matches!(place, Place::Constant(_)) {
             let junk = Scalar::Number(self.random.number());
@@ -286,7 +285,7 @@ impl Code {
         }
     }
 
-    /// Places are pairs, or single registers, that do not overlap.
+    /// Returns random storage. Different storage never overlaps.
     fn any_place(&mut self) -> Place {
         let step = match self.wave_size {
             WaveSize::Wave32 => 1,
@@ -301,7 +300,7 @@ impl Code {
             2 => {
                 let vgprs = usize::from(VGPRS.end - VGPRS.start);
                 let vgpr = VGPRS.start + u16::try_from(self.random.below(vgprs)).unwrap();
-                // As many as the wave has lanes.
+                // The vector register has as many lanes as the wave.
                 let lane = step * u16::try_from(self.random.below(32)).unwrap();
                 Place::VectorLane(vgpr, u8::try_from(lane).unwrap())
             }
@@ -312,7 +311,7 @@ impl Code {
         }
     }
 
-    /// Returns true if nothing is in a place; it may be waited for.
+    /// Returns true if storage is unused, and no pending join needs it.
     fn is_free(&self, place: Place) -> bool {
         let mut live = (0..self.masks.len()).filter(|mask| self.masks[*mask].is_live);
         !live.any(|mask| self.place_of(mask) == place)
@@ -333,7 +332,7 @@ impl Place {
     }
 }
 
-/// A range as labels.
+/// Converts a range to labels.
 #[must_use]
 pub fn labels(range: Range<u64>) -> Range<Label> {
     range.start.into()..range.end.into()

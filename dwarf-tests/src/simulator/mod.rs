@@ -1,13 +1,12 @@
-//! The truth of lane program locations: random structured programs, run lane by lane and as a wave.
+//! Provides reference results for lane program locations: random structured programs, run lane by lane and as a wave.
 //!
-//! * [`source`]: programs; [`generate`](generate()) makes one of a seed.
-//! * [`lane`]: one lane alone, which knows where it is, and nothing of masks.
-//! * [`back_end`]: makes linear code under EXEC masks, and describes its regions to
-//!   `hetdwarf::lane_pc`; [`machine`] runs it as a wave.
-//! * [`graph`]: the same code as a control-flow graph, of which nobody says what it was made from.
-//! * [`object_file`]: the debugging information in a file.
-//! * [`amdgpu`]: the same code as that of processors; [`recovery`]: what `hetdwarf::lane_flow` finds out about its
-//!   lanes from that code alone, compared at every step.
+//! * [`source`]: programs; [`generate`](generate()) makes one from a seed.
+//! * [`lane`]: runs one lane alone, without masks, so that its position is known.
+//! * [`back_end`]: generates linear code with EXEC masks, and describes its regions to `hetdwarf::lane_pc`; [`machine`] runs it as a wave.
+//! * [`graph`]: the same code as a control-flow graph, without information about its origin.
+//! * [`object_file`]: writes the debugging information to a file.
+//! * [`amdgpu`]: the same code for real processors; [`recovery`]: compares the lanes that `hetdwarf::lane_flow` recovers from that code
+//!   with the reference at every step.
 //! * [`check`](check()): reads the file back, and compares at every step of the wave.
 
 pub mod amdgpu;

@@ -1,24 +1,24 @@
-//! Mistakes that a generator could make, made in what it says: the tests must find each.
+//! Plants mistakes in the descriptions that a generator writes. The tests must detect each of them.
 
 use hetdwarf::lane_pc::{Label, Operand, Program};
 
 use super::machine::SIZE;
 use super::random::Random;
 
-/// A mistake.
+/// A planted mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// A procedure is built upon another than that of the region around it.
+    /// A procedure is built on another procedure than that of the enclosing region.
     WrongParent,
-    /// While `else` runs, lanes are said to be where they are while `then` runs.
+    /// While `else` runs, lanes have the positions that they have while `then` runs.
     MissingElse,
-    /// A mask that has moved is looked for where it was.
+    /// A mask is described by storage that it has left.
     StaleMask,
-    /// A region begins an instruction too early or too late.
+    /// A region begins one instruction too early or too late.
     OffByOne,
 }
 
-/// All of them.
+/// All mistakes.
 pub const MISTAKES: [Mistake; 4] = [
     Mistake::WrongParent,
     Mistake::MissingElse,
@@ -26,7 +26,7 @@ pub const MISTAKES: [Mistake; 4] = [
     Mistake::OffByOne,
 ];
 
-/// Makes a mistake somewhere. Says whether there was a place for it.
+/// Plants a mistake at random. Returns false if the program has no suitable position.
 pub fn mutate(program: &mut Program, mistake: Mistake, random: &mut Random) -> bool {
     match mistake {
         Mistake::WrongParent => wrong_parent(program, random),
@@ -37,7 +37,7 @@ pub fn mutate(program: &mut Program, mistake: Mistake, random: &mut Random) -> b
 }
 
 fn wrong_parent(program: &mut Program, random: &mut Random) -> bool {
-    // The first two are for all regions.
+    // The first two procedures are shared by all regions.
     if program.procedures.len() < 4 {
         return false;
     }

@@ -1,4 +1,4 @@
-//! Functions and what is said of their lanes as a relocatable code object, or as assembler text.
+//! Writes functions and the descriptions of their lanes as a relocatable code object, or as assembler text.
 
 use gimli::constants::{
     DW_AT_high_pc, DW_AT_language, DW_AT_low_pc, DW_AT_name, DW_LANG_C11, DW_TAG_subprogram,
@@ -20,22 +20,22 @@ use object::{
 pub struct Function<'f> {
     /// Its name.
     pub name: &'f str,
-    /// Bytes of code.
+    /// The size of its code in bytes.
     pub size: u64,
-    /// What is said of its lanes.
+    /// The description of its lanes.
     pub program: &'f Program,
 }
 
-/// How addresses are written.
+/// The representation of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
     /// As symbols, with relocations.
     Symbols,
-    /// As numbers: of the function's place in its section.
+    /// As numbers: offsets in the section.
     Numbers,
 }
 
-/// Where functions start: at multiples of this many bytes, the first not at 0.
+/// The alignment of functions. The first does not start at 0.
 pub const ALIGNMENT: u64 = 256;
 
 /// `ELFOSABI_AMDGPU_HSA` (USAGE "Header").
@@ -47,7 +47,7 @@ const ABS64: u32 = 3;
 /// `R_AMDGPU_ABS32`.
 const ABS32: u32 = 6;
 
-/// Bytes of a section, and what is to be put into them when their addresses are known.
+/// The bytes of a section, with the relocations that are applied to them.
 #[derive(Clone)]
 struct SectionBytes {
     bytes: EndianVec<LittleEndian>,
@@ -70,7 +70,7 @@ impl RelocateWriter for SectionBytes {
     }
 }
 
-/// Where functions start in their section, and the bytes after the last.
+/// Returns the offsets of functions in their section, and the size of the section.
 #[must_use]
 pub fn starts(functions: &[Function<'_>]) -> (Vec<u64>, u64) {
     let mut next = ALIGNMENT;
@@ -85,7 +85,7 @@ pub fn starts(functions: &[Function<'_>]) -> (Vec<u64>, u64) {
     (starts, next)
 }
 
-/// A relocatable object of a `gfx1030` with some functions, each of which has a symbol.
+/// Writes a relocatable object for `gfx1030` with some functions, each with a symbol.
 ///
 /// # Panics
 /// If it cannot be written.
@@ -94,9 +94,9 @@ pub fn write(functions: &[Function<'_>], version: u16, addresses: Addresses) -> 
     write_with_frames(functions, version, addresses, &[])
 }
 
-/// The same with call frame information.
+/// Writes a relocatable object like [`write`] with call frame information.
 ///
-/// * `debug_frame`: the section, in which functions start at addresses: see [`starts`].
+/// * `debug_frame`: the section. For the addresses of functions in it, see [`starts`].
 ///
 /// # Panics
 /// If it cannot be written.
@@ -191,7 +191,7 @@ pub fn write_with_frames(
     bytes
 }
 
-/// A unit with the functions.
+/// Makes a unit with the functions.
 fn dwarf(
     functions: &[Function<'_>],
     version: u16,
@@ -228,7 +228,7 @@ fn dwarf(
     dwarf
 }
 
-/// The same as text for an assembler; functions start with their names.
+/// Writes the functions as text for an assembler. Functions start at symbols with their names.
 #[must_use]
 pub fn assembly(functions: &[Function<'_>]) -> String {
     use core::fmt::Write;

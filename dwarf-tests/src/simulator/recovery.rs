@@ -1,5 +1,5 @@
-//! Runs programs as waves, and compares at every step where each lane really is with what is found out from the
-//! machine code and the wave's registers alone.
+//! Runs programs as waves. At every step, compares the true position of each lane with the position recovered from the machine code and the
+//! wave's registers alone.
 
 use core::ops::{AddAssign, Range};
 use std::collections::BTreeMap;
@@ -23,24 +23,24 @@ use super::machine::{BASE, BASE_ADDRESS, Instruction, Machine, Scalar, all};
 use super::random::Random;
 use super::source::Source;
 
-/// How much was compared.
+/// The number of comparisons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Programs that were run.
+    /// The programs that were run.
     pub programs: usize,
-    /// Places where waves stopped.
+    /// The stops of waves.
     pub stops: usize,
-    /// Lanes that are active, and are found to be.
+    /// The active lanes that were recovered as active.
     pub active: usize,
-    /// Lanes that wait, and are found where they go on.
+    /// The waiting lanes that were recovered where they resume.
     pub waiting: usize,
-    /// Of how many of those it is known what switched them off: it was that.
+    /// The waiting lanes whose switch-off point was recovered, and is right.
     pub left: usize,
-    /// Lanes that were not there at the start, and are found not to have been.
+    /// The lanes that were inactive at the start, and were recovered as such.
     pub elsewhere: usize,
-    /// Of how many lanes one instruction only may have switched them off, whatever the masks are: it was that.
+    /// The lanes that only one instruction can have switched off, whatever the masks are, and this is right.
     pub charged: usize,
-    /// Lanes of which nothing is known, by the reason.
+    /// The lanes that could not be recovered, by reason.
     pub unknown: BTreeMap<&'static str, usize>,
 }
 
@@ -64,20 +64,20 @@ struct Encoded {
     source: Source,
     compiled: Compiled,
     ending: Ending,
-    /// The address of each toy instruction; nothing of those that are a part of the one before.
+    /// The address of each toy instruction. None for instructions that were merged into the previous one.
     addresses: Vec<Option<u64>>,
 }
 
 /// Compares programs of one processor.
 ///
 /// * `assembler`: `llvm-mc`.
-/// * `sources`: those that take too long to run are passed over.
+/// * `sources`: the programs. Those that run too long are skipped.
 ///
 /// # Errors
-/// A program with a lane that is said to be where it is not, and what is wrong.
+/// A program with a lane whose recovered position is wrong, and the difference.
 ///
 /// # Panics
-/// If the assembler refuses the code.
+/// If the assembler rejects the code.
 pub fn compare(
     assembler: &Path,
     target: Target,
@@ -87,7 +87,7 @@ pub fn compare(
     let mut text = ".text\ntext:\n".to_owned();
     for source in sources {
         let compiled = compile(source, target.wave_size);
-        // The instructions that make EXEC a mask in which every active lane is, as long as they were executed.
+        // The executed instructions that set EXEC to a mask, and true if the mask always contained all active lanes.
         let mut only_adds: BTreeMap<usize, bool> = BTreeMap::new();
         let ran = run(source, &compiled, 0, |machine, _| {
             let index = usize::try_from(machine.pc / 4).unwrap();
@@ -178,7 +178,7 @@ pub fn compare(
     Ok(figures)
 }
 
-/// The object that an assembler makes of a text.
+/// Assembles a text into an object.
 fn assemble(assembler: &Path, target: Target, text: &str) -> Vec<u8> {
     let mut child = Command::new(assembler)
         .args(target.options())
@@ -205,7 +205,7 @@ fn stop(
 ) -> Result<Figures, String> {
     let mut figures = Figures::default();
     let address = |pc: u64| program.addresses[usize::try_from(pc / 4).unwrap()];
-    // Nobody can stop within an instruction.
+    // A wave cannot stop within an instruction.
     let Some(pc) = address(wave.machine.pc) else {
         return Ok(figures);
     };
@@ -213,7 +213,7 @@ fn stop(
         Ending::Wave => wave.entered,
         Ending::Return => all(wave.wave_size()),
     };
-    // What a stop may cost in the smallest of files.
+    // The limits of a stop in the smallest of files.
     let meter = Meter::new(&Limits::DEFAULT, 0);
     let found = flow
         .stop(wave, pc, LoadAddress(0), Some(dispatched), &meter)
@@ -234,7 +234,7 @@ fn stop(
                     pc, left, resumes, ..
                 },
             ) if !lane.takes_part => {
-                // The gap has no other address that is the same on every way.
+                // No other address of the gap is common to all paths.
                 if resumes != address(lane.next) || Some(pc) != resumes {
                     return Err(wrong());
                 }
@@ -249,7 +249,7 @@ fn stop(
                     }
                     figures.left += 1;
                 }
-                // A profiler does not know the masks.
+                // A profiler does not have the masks.
                 if let Ok(place) = &possible {
                     let switches = &place.halves[number / 32].switches;
                     if !last.is_some_and(|last| switches.contains(&last)) {
@@ -258,7 +258,7 @@ fn stop(
                     figures.charged += usize::from(switches.len() == 1);
                 }
             }
-            // Nothing has called the function.
+            // The function has no caller.
             (None, LaneState::Elsewhere | LaneState::Unknown(Reason::Caller)) => {
                 figures.elsewhere += 1;
             }
@@ -271,12 +271,12 @@ fn stop(
     Ok(figures)
 }
 
-/// Registers that have something else in the processor's code than in the toy machine.
+/// The registers whose values differ between the processor's code and the toy machine.
 #[derive(Debug, Default)]
 struct Registers {
-    /// The toy instruction before, once there is one.
+    /// The previous toy instruction, if any.
     last: Option<usize>,
-    /// VCC: comparisons that write EXEC do not write it.
+    /// VCC, which comparisons that write EXEC do not change.
     vcc: u64,
     is_vcc_kept: bool,
     /// The lanes that were active before all lanes began to execute.
@@ -285,7 +285,7 @@ struct Registers {
 }
 
 impl Registers {
-    /// The wave comes to its next instruction.
+    /// Updates the registers when the wave reaches its next instruction.
     fn come_to(&mut self, program: &Encoded, machine: &Machine) {
         if let Some(index) = self.last {
             match program.compiled.instructions[index] {
@@ -293,7 +293,7 @@ impl Registers {
                     let next = program.addresses.get(index + 1);
                     self.is_vcc_kept = next == Some(&None);
                 }
-                // As a part of the instruction before it has a register of its own.
+                // An instruction merged into the previous one has a register of its own.
                 Instruction::Everyone if program.addresses[index].is_some() => {
                     self.active = self.exec;
                 }
@@ -344,7 +344,7 @@ impl Wave for Stopped<'_> {
             Some(index) if index == ENTERED + 1 => self.entered >> 32,
             Some(ACTIVE) => self.registers.active & 0xffff_ffff,
             Some(index) if index == ACTIVE + 1 => self.registers.active >> 32,
-            // What they have would take more than the toy machine knows.
+            // The toy machine does not know the values of these registers.
             Some(index) if TEMPORARY.contains(&index) => return Err(AccessError::Unavailable),
             // There is no caller.
             Some(30 | 31) => 0,

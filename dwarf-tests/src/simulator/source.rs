@@ -1,4 +1,4 @@
-//! Structured programs, and what each lane decides in them.
+//! Defines structured programs, and the decisions of each lane in them.
 
 use core::fmt::{self, Display, Formatter};
 
@@ -7,71 +7,71 @@ use super::random::mix;
 /// A program: one function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// What it does.
+    /// The statements of the function.
     pub body: Vec<Statement>,
-    /// The lanes that are active on entry; of a wave of 32 lanes the low half counts.
+    /// The lanes that are active on entry. For a wave of 32 lanes, only the low half counts.
     pub entry: u64,
-    /// What the back end's choices depend on.
+    /// The seed of the back end's choices.
     pub choices: u64,
 }
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statement {
-    /// So many instructions that change no control flow.
+    /// This many instructions that do not change control flow.
     Work(u8),
-    /// So many instructions with all lanes, or with all lanes of each quad that has an active one.
+    /// This many instructions executed by all lanes, or by all lanes of each quad with an active lane.
     WholeWave {
-        /// Whole quads only.
+        /// True for whole quads only.
         quads: bool,
-        /// How many instructions.
+        /// The number of instructions.
         work: u8,
     },
     /// `if (condition) then [else otherwise]`.
     If {
-        /// What lanes decide by.
+        /// The condition that each lane evaluates.
         condition: Condition,
-        /// For lanes that decide yes.
+        /// The statements for lanes whose condition is true.
         then: Vec<Statement>,
-        /// For the others.
+        /// The statements for the other lanes.
         otherwise: Option<Vec<Statement>>,
     },
-    /// A loop with its own number of iterations for each lane.
+    /// A loop with an individual number of iterations for each lane.
     Loop {
-        /// How often lanes go through it.
+        /// The number of iterations.
         trips: Trips,
-        /// `while` and not `do … while`.
+        /// True for `while`, false for `do … while`.
         tested_first: bool,
-        /// What is done again and again.
+        /// The body of the loop.
         body: Vec<Statement>,
     },
-    /// Leaves so many loops around it, and one.
+    /// Leaves this many enclosing loops, plus one.
     Break(usize),
-    /// Leaves so many loops around it, and goes on with the next iteration of the one around those.
+    /// Leaves this many enclosing loops, and continues with the next iteration of the loop around them.
     Continue(usize),
     /// Leaves the function.
     Return,
 }
 
-/// What a lane decides by: it is another decision each time.
+/// A condition of lanes, which yields a new decision each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// What tells it from others.
+    /// The seed of this condition.
     pub seed: u64,
-    /// How many times of a hundred it is yes.
+    /// The percentage of true decisions.
     pub percent: u8,
 }
 
-/// How often a lane goes through a loop: another number each time it comes to it.
+/// The number of iterations of a loop, which is drawn anew each time a lane enters the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trips {
-    /// What tells it from others.
+    /// The seed of this loop.
     pub seed: u64,
-    /// The most iterations; at least one.
+    /// The most iterations, at least one.
     pub most: u8,
 }
 
-/// What decisions of one lane depend on: nothing but the lane and how often it decided before.
+/// The decisions of one lane, which depend only on the lane and on the number of its earlier decisions.
 #[derive(Clone, Debug, Default)]
 pub struct Decisions {
     lane: u64,
@@ -80,7 +80,7 @@ pub struct Decisions {
 }
 
 impl Decisions {
-    /// Those of a lane that has decided nothing.
+    /// Returns the state of a lane that has decided nothing.
     #[must_use]
     pub fn of(lane: u64) -> Decisions {
         Decisions {
@@ -89,12 +89,12 @@ impl Decisions {
         }
     }
 
-    /// What the lane decides now.
+    /// Evaluates a condition for the lane.
     pub fn decide(&mut self, condition: Condition) -> bool {
         self.next(condition.seed) % 100 < condition.percent.into()
     }
 
-    /// The lane comes to a loop.
+    /// Draws the number of iterations when the lane enters a loop.
     pub fn start(&mut self, trips: Trips) {
         let count = 1 + self.next(trips.seed) % u64::from(trips.most.max(1));
         let count = u8::try_from(count).unwrap();
@@ -104,7 +104,7 @@ impl Decisions {
         }
     }
 
-    /// Returns true if the lane goes through a loop again. A loop that is tested first is gone through once less.
+    /// Returns true if the lane runs another iteration. A loop that is tested first runs one iteration less.
     pub fn again(&mut self, trips: Trips) -> bool {
         let found = self.left.iter_mut().find(|(seed, _)| *seed == trips.seed);
         let (_, left) = found.expect("a loop that was started");
@@ -124,7 +124,7 @@ impl Decisions {
     }
 }
 
-/// The same statements, with all lanes where they have whole quads: compute programs have no such sections.
+/// Replaces sections for whole quads by sections for all lanes. Compute programs have no sections for quads.
 #[must_use]
 pub fn without_quads(statements: &[Statement]) -> Vec<Statement> {
     let without = |statement: &Statement| match statement.clone() {
@@ -152,9 +152,9 @@ pub fn without_quads(statements: &[Statement]) -> Vec<Statement> {
     statements.iter().map(without).collect()
 }
 
-/// Whether something holds for a statement that contains no others, at any depth.
+/// Returns true if a predicate holds for a statement without nested statements, at any depth.
 ///
-/// * `loops`: how many loops are around the statements; the question is asked with the number around it.
+/// * `loops`: the number of loops around the statements. The predicate gets the number of loops around its statement.
 pub fn any_leaf(
     statements: &[Statement],
     loops: usize,

@@ -1,4 +1,4 @@
-//! The directives: the assembler makes the same bytes of them.
+//! The assembler makes the same bytes from the directives.
 
 use hetdwarf::frame::Instruction;
 use hetdwarf::frame::write::{Common, Format, FrameTable, FunctionFrame, Start};
@@ -38,8 +38,8 @@ const CFA: &[Instruction<'static>] = &[
     },
 ];
 
-/// A register that is saved at an offset from the CFA: registers that fit into the opcode and ones that do not,
-/// offsets of both signs, and one of more than 32 bits.
+/// Saved registers at offsets from the CFA: registers that fit into the opcode and others, offsets of both signs, and one of more than 32
+/// bits.
 const SAVED: &[Instruction<'static>] = &[
     Instruction::AdvanceLoc2 { delta: 0x1000 },
     Instruction::Offset {

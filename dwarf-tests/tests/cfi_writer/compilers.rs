@@ -1,4 +1,4 @@
-//! What compilers wrote: from the events of the code, and instruction by instruction.
+//! Compares with compilers' output: from the events of the code, and instruction by instruction.
 
 use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::{Processor, WaveSize};
@@ -81,7 +81,7 @@ fn every_fde_of_the_corpus_is_written_again() {
         let mut entries = section.entries();
         while let Some(entry) = entries.next().unwrap() {
             let Entry::Fde(fde) = entry else { continue };
-            // Which of the two the code is for matters to the check of registers only.
+            // The kind of target only matters for checking registers.
             let wave64 = written_again(&fde, BUFFER64);
             let ours = wave64.or_else(|_| written_again(&fde, FLAT32)).unwrap();
             let size = if fde.cie.offset_size == 8 { 12 } else { 4 };

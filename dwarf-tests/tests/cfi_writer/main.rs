@@ -1,5 +1,5 @@
-//! Call frame information that is written, against what compilers wrote, what the assembler makes of the
-//! directives, what llvm-dwarfdump reads, and what a stopped wave's caller must be.
+//! Compares written call frame information with compilers' output, with the assembler's result for the directives, with llvm-dwarfdump, and
+//! with the known caller of a stopped wave.
 
 mod assembler;
 mod compilers;

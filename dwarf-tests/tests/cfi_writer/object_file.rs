@@ -1,4 +1,4 @@
-//! A code object with the section and its relocations, as an object writer makes it.
+//! Makes a code object with the section and its relocations, like an object writer.
 
 use fallible_iterator::FallibleIterator;
 use hetdwarf::expr::{Dialect, RegisterStyle};
@@ -14,8 +14,8 @@ use crate::tool::pipe;
 fn with_object(section: &FrameBytes, functions: &[(&str, u64)]) -> Vec<u8> {
     use object::write::{Object, Relocation, Symbol, SymbolSection};
     use object::{elf, write};
-    // `object` has no architecture for AMDGPU: its writer works by that of any machine with the same class
-    // and addends in the relocations, since their types are given by number.
+    // `object` has no architecture for AMDGPU. Its writer works with any architecture of the same class and with addends in relocations,
+    // because their types are given by number.
     let any = object::Architecture::X86_64;
     let mut file = Object::new(object::BinaryFormat::Elf, any, object::Endianness::Little);
     const HSA: u8 = 64;

@@ -1,4 +1,4 @@
-//! One rule more in a small function: what it says, seen from a wave that is stopped in it.
+//! Adds one rule to a small function and checks its meaning for a wave that is stopped in it.
 
 use hetdwarf::arch::{AddressSpace, Lane, LoadAddress, Register};
 use hetdwarf::eval::Frame;
@@ -12,7 +12,7 @@ use hetdwarf::wave::Snapshot;
 use crate::program::{BUFFER64, FLAT32, s, v};
 use crate::wave::{caller_value, dwords, stopped_in_helper};
 
-/// A function at 0 in which one more thing is said, seen from a wave stopped in it.
+/// Calls with a frame of a wave stopped in a function at 0 that has one additional rule.
 fn with_frame(
     target: Target,
     describe: impl FnOnce(&mut FunctionFrame) -> hetdwarf::Result<()>,
@@ -68,8 +68,8 @@ fn masks_mean_the_same_wherever_they_are() {
     }
 }
 
-/// The CFA counted from SGPR33 (0x400 bytes of the wave, or 0x20 of a lane) and from a lane that holds 0x60:
-/// bytes of the wave are 32 times as many as those of one of 32 lanes.
+/// The CFA relative to SGPR33 (0x400 bytes of the wave, or 0x20 of a lane) and to a lane that holds 0x60. For 32 lanes, bytes of the wave
+/// are 32 times the bytes of one lane.
 #[test]
 fn the_cfa_and_the_stack_pointer_agree() {
     let from = |offset| {

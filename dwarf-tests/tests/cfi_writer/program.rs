@@ -22,9 +22,9 @@ pub fn v(n: u16, target: Target) -> Register {
     Register::vgpr(n, target.wave_size).unwrap()
 }
 
-/// A function with everything: the frame pointer in a scalar register, EXEC saved before a branch, the
-/// return address and a scalar register in lanes of v40, v41 in scratch for the lanes active on entry, v40
-/// for those that were not, v42 for all; an epilogue in the middle, and a block after it.
+/// Writes a function with every feature. The frame pointer is in a scalar register, and EXEC is saved before a branch. The return address
+/// and a scalar register are in lanes of v40. v41 is in scratch for the lanes active on entry, v40 for the others, v42 for all. It has an
+/// epilogue in the middle, and a block after it.
 fn helper(target: Target, start: Start) -> hetdwarf::Result<FunctionFrame> {
     let exec = Register::exec(target.wave_size);
     let (v40, v41, v42) = (v(40, target), v(41, target), v(42, target));

@@ -1,5 +1,5 @@
-//! The rows of `helper` on gfx90a, read back and worked out from the events: v40 to v42 are registers 2600 to
-//! 2602, s30 to s34 are 62 to 66, s4 and s6 are 36 and 38, EXEC is 17 and PC 16.
+//! Compares the rows of `helper` on gfx90a with rows worked out from the events: v40 to v42 are registers 2600 to 2602, s30 to s34 are 62
+//! to 66, s4 and s6 are 36 and 38, EXEC is 17 and PC 16.
 
 use hetdwarf::frame::{CfaRule, FrameIndex, FrameSection, RegisterRule, Row, Rows};
 
@@ -16,8 +16,7 @@ const V40: u64 = 2600;
 const V41: u64 = 2601;
 const V42: u64 = 2602;
 
-/// The rows that an event begins: of the body after the last one of the prologue, of the end of the epilogue, and
-/// of the block after it.
+/// The rows that events begin: the body after the prologue, the end of the epilogue, and the block after it.
 const BODY: usize = 8;
 const RETURN: usize = 13;
 const AFTER_RETURN: usize = 14;
@@ -41,7 +40,7 @@ fn with_rows(look: impl FnOnce(&[Row<'_>])) {
     look(&found);
 }
 
-/// The CFA is what a register holds, as an address of scratch.
+/// Returns the CFA rule for a register that holds a scratch address.
 fn at_scratch(register: u64) -> CfaRule<'static> {
     CfaRule::Register {
         register,

@@ -1,4 +1,4 @@
-//! LLVM's tools, run with standard input.
+//! Runs LLVM's tools with standard input.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Unwinding by what was written: from `helper` to the kernel, with what the kernel had in its registers.
+//! Unwinds with the written information: from `helper` to the kernel, with the kernel's registers.
 
 use hetdwarf::arch::{LoadAddress, Register};
 use hetdwarf::frame::write::Target;

@@ -1,4 +1,4 @@
-//! A wave that is stopped in `helper`, and what is read of its caller.
+//! Makes a wave stopped in `helper`, and reads the registers of its caller.
 
 use hetdwarf::arch::{Register, ScratchAddressing};
 use hetdwarf::frame::CallFrame;

@@ -1,4 +1,4 @@
-//! Instructions and memory.
+//! Tests instructions and memory.
 
 use dwarf_tests::browser::base64;
 use dwarf_tests::disassembly::disassemble;
@@ -48,11 +48,10 @@ fn instructions_and_memory_are_read() {
     }
 }
 
-/// Where the demo's code object is loaded.
+/// The load address of the demo's code object.
 const LOAD: u64 = 0x7f40_0000_0000;
 
-/// Around any address there are the instructions that llvm-objdump lists: over the ends of functions and what fills the room between them, up
-/// to the start of the section.
+/// The instructions around any address equal those of llvm-objdump, across function ends and padding, up to the start of the section.
 #[test]
 fn instructions_before_an_address_are_those_of_llvm() {
     let Some(objdump) = llvm_tool("llvm-objdump") else {
@@ -110,7 +109,7 @@ fn instructions_before_an_address_are_those_of_llvm() {
         (&listed[3]["symbol"], &listed[3]["line"]),
         (&json!("leaf"), &json!(8))
     );
-    // Far beyond what an editor asks for.
+    // These values are far beyond the requests of editors.
     for (offset, count) in [(i64::MAX, 1), (i64::MIN, 1), (0, i64::MAX), (0, -1)] {
         let answer = client.ask(
             "disassemble",
@@ -125,8 +124,8 @@ fn instructions_before_an_address_are_those_of_llvm() {
     assert_eq!(answer["success"], false);
 }
 
-/// Memory of every space, as the snapshot has it. Dword `n` of a lane's scratch is dword `32 * n + lane` of the wave's, and the generic
-/// space shows both behind its apertures (AMDGPU user guide, "Address Spaces").
+/// Memory of every space equals the snapshot. Dword `n` of a lane's scratch is dword `32 * n + lane` of the wave's, and the generic space
+/// shows both in its apertures (AMDGPU user guide, "Address Spaces").
 #[test]
 fn memory_of_every_space_is_read() {
     let case = fixture("waves/calls-O2");
@@ -161,7 +160,7 @@ fn memory_of_every_space_is_read() {
     assert_eq!(read("none:0x7f1000000000", 80, 100), region("none")[80..]);
     assert_eq!(read("0x10", 0, 100), [0; 0]);
     assert_eq!(read("region:0x0", 0, 4), [0; 0]);
-    // Which lane is meant has to be known.
+    // The lane has to be known.
     for wrong in [
         "private_lane:0x0",
         "private_lane:32:0x0",

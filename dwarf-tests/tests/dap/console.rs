@@ -1,4 +1,4 @@
-//! The console: its commands, and how a text can go on.
+//! Tests the console: its commands, and completions.
 
 use dwarf_tests::{fixture, json};
 use serde_json::{Value, json};
@@ -26,11 +26,11 @@ fn texts_go_on_with_names() {
     let found = complete(&mut client, "", 1, frame);
     let expected = ["waves", "lanes", "wave", "lane", "help", "a", "g", "x", "y"];
     assert_eq!(labels(&found), expected);
-    // What is replaced is said, as without it clients insert the whole name.
+    // The answer has the replaced range, because clients otherwise insert the whole name.
     let found = complete(&mut client, "1 + x", 6, frame);
     let expected = json!([{ "label": "x", "type": "variable", "start": 5, "length": 1 }]);
     assert_eq!(found["targets"], expected);
-    // Commands stand first only; what is after the column does not matter; columns count units of UTF-16.
+    // Commands are only valid at the start. Text after the column is ignored. Columns count UTF-16 units.
     assert_eq!(
         labels(&complete(&mut client, "la", 3, frame)),
         ["lanes", "lane"]
@@ -127,7 +127,7 @@ fn commands_say_what_they_expect() {
         json!({ "expression": "help", "context": "watch" }),
     );
     assert_eq!(watch["success"], false);
-    // What is asked for without a frame is asked of the wave that was gone to.
+    // A request without a frame applies to the wave selected last.
     client.body(
         "evaluate",
         json!({ "expression": "wave 2", "context": "repl" }),

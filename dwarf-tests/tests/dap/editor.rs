@@ -1,4 +1,4 @@
-//! A core is opened, looked at and left, as editors do it.
+//! Opens, inspects and closes a core, as editors do.
 
 use dwarf_tests::cores::Folder;
 use dwarf_tests::hetdwarf;
@@ -101,7 +101,7 @@ fn a_core_is_opened_as_editors_do() {
     assert_eq!(wrong["success"], false);
     // Editors show it where the expression is, and need no window for it.
     assert_eq!(wrong["body"]["error"]["showUser"], false);
-    // Where lanes are: 27 to 31 never entered `mid`.
+    // The lanes 27 to 31 never entered `mid`.
     let lanes = client.body("hetdwarf/lanes", json!({ "frameId": frames[0]["id"] }));
     assert_eq!(lanes["lanes"][1]["state"], "active");
     let other = &lanes["lanes"][30];
@@ -139,7 +139,7 @@ fn a_core_is_opened_as_editors_do() {
     client.body("disconnect", json!({}));
 }
 
-/// Why each wave of a core stopped: what `hetdwarf core` says, with the access that is likeliest at fault.
+/// The stop reason of each wave equals that of `hetdwarf core`, with the likeliest faulting access.
 #[test]
 fn exceptions_are_those_of_the_core() {
     let folder = Folder::of("gfx1100");

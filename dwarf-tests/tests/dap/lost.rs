@@ -1,4 +1,4 @@
-//! Cores that are cut, and what cannot be found: as much as there is, with what is missing said.
+//! For truncated cores and missing files, the adapter shows the available part and names the missing part.
 
 use dwarf_tests::cores::Folder;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn outputs(client: &Client) -> String {
         .collect()
 }
 
-/// Opens a part of the demo's core, and asks for all that an editor asks.
+/// Opens a part of the demo's core, and sends all requests of an editor.
 #[test]
 fn a_core_that_is_cut_is_opened_as_far_as_it_goes() {
     let core = std::fs::read(demo_core()).unwrap();
@@ -52,7 +52,7 @@ fn a_core_that_is_cut_is_opened_as_far_as_it_goes() {
     assert!(opened > 10 && refused > 0);
 }
 
-/// A wave whose code object is not in the core has its pc and registers: those of the wave when it is.
+/// A wave whose code object is missing from the core has the same pc and registers as with it.
 #[test]
 fn registers_need_no_code_object() {
     let core = std::fs::read(demo_core()).unwrap();
@@ -106,7 +106,7 @@ fn registers_need_no_code_object() {
     assert!(compared > 500);
 }
 
-/// Editors go to frames with a source only: there is one if the text is not, which says what is missing.
+/// Editors only select frames with a source. A frame whose source text is missing has a source that explains this.
 #[test]
 fn source_that_is_not_found_is_said_to_be_missing() {
     let mut client = Client::open(json!({ "coreFile": demo_core() }));
@@ -134,7 +134,7 @@ fn source_that_is_not_found_is_said_to_be_missing() {
     );
 }
 
-/// Source that was edited after it was compiled is shown, and said to be another, once.
+/// Source that was edited after it was compiled is shown, with a single warning.
 #[test]
 fn edited_source_is_said_to_be() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! Every request has an answer, whatever it is.
+//! Every request gets an answer.
 
 use dwarf_tests::cores::Folder;
 use serde_json::json;
@@ -55,7 +55,7 @@ const REQUESTS: [&str; 46] = [
     "hetdwarf/lanes",
 ];
 
-/// Each request is answered once, before something is open and after it, whatever its arguments are.
+/// Each request is answered once, before and after something is opened, whatever its arguments are.
 #[test]
 fn every_request_has_one_answer() {
     let core = demo_core();
@@ -86,7 +86,7 @@ fn every_request_has_one_answer() {
     client.body("disconnect", json!({}));
 }
 
-/// Bytes that are no message are said to be none, and the session goes on.
+/// Malformed messages are reported, and the session continues.
 #[test]
 fn malformed_messages_end_nothing() {
     let mut client = Client::new();

@@ -1,5 +1,5 @@
-//! With many waves a request costs as much as with few: nothing but the list of waves looks at all of them. Counted in allocations, which
-//! every walk of a stack makes some of.
+//! The cost of a request does not grow with the number of waves: only the list of waves visits all of them. The cost is measured in
+//! allocations, some of which occur in every stack walk.
 
 use std::io::{Cursor, sink};
 use std::path::Path;
@@ -26,7 +26,7 @@ fn script(core: &Path, requests: &[(&str, Value)]) -> Vec<u8> {
     bytes
 }
 
-/// How many allocations a session makes.
+/// Returns the number of allocations of a session.
 fn cost(core: &Path, requests: &[(&str, Value)]) -> u64 {
     let mut input = Cursor::new(script(core, requests));
     let counted = allocation_counter::measure(|| {
@@ -41,7 +41,7 @@ fn core_with(waves: u32, folder: &Folder) -> std::path::PathBuf {
     path
 }
 
-/// References of the frame of a wave, of its scopes and of a local variable: those of a session that asks for nothing before.
+/// Returns references to the frame of a wave, its scopes and a local variable, as in a session without earlier requests.
 fn references(core: &Path, wave: u64) -> [Value; 6] {
     let mut client = Client::open(json!({ "coreFile": text(core) }));
     let frames = client.frames(&json!(wave));
@@ -130,7 +130,7 @@ fn a_request_costs_the_same_with_many_waves() {
     }
 }
 
-/// A core is opened in one walk of each wave: twice as many waves cost twice as much, at most.
+/// Opening a core walks each wave once: twice as many waves cost at most twice as much.
 #[test]
 fn opening_walks_each_wave_once() {
     let folder = Folder::new();
@@ -140,7 +140,7 @@ fn opening_walks_each_wave_once() {
     assert!(two - one < 500 * 200, "{} for a wave", (two - one) / 500);
 }
 
-/// A scope reads the variables of its frame once, with a lane in focus as without; what is asked of them afterwards reads none.
+/// A scope reads the variables of its frame once, with or without a focused lane. Later requests about them read none.
 #[test]
 fn the_variables_of_a_frame_are_read_once() {
     let folder = Folder::new();
@@ -166,7 +166,8 @@ fn the_variables_of_a_frame_are_read_once() {
     assert!(of_each[5] < of_each[3] / 4, "{of_each:?}");
 }
 
-/// Of more waves than an editor can list there are those that stopped, one of each group of the others, and those that the user went to.
+/// If there are more waves than an editor can list, the list has the stopped waves, one of each group of the others, and those the user
+/// selected.
 #[test]
 fn the_rest_of_many_waves_is_listed_on_request() {
     let waves = 20_010;

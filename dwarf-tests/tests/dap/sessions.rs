@@ -1,4 +1,4 @@
-//! Several editors at one port.
+//! Connects several editors to one port.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::client::demo_core;
 
-/// Starts `hetdwarf dap --port` in this process, and returns the port. It answers as long as the process lives.
+/// Starts `hetdwarf dap --port` in this process, and returns the port. It answers until the process ends.
 fn listening() -> u16 {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port();
@@ -66,7 +66,7 @@ impl Editor {
     }
 }
 
-/// Each editor has a session of its own: what one asks or breaks changes nothing for the other.
+/// Each editor has a session of its own: requests and errors of one do not affect the other.
 #[test]
 fn editors_do_not_disturb_each_other() {
     let port = listening();
@@ -106,7 +106,7 @@ fn editors_do_not_disturb_each_other() {
     );
 }
 
-/// One editor too many is told so.
+/// An editor beyond the limit gets a message.
 #[test]
 fn one_editor_too_many_is_told_so() {
     let port = listening();

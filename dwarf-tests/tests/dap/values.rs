@@ -1,4 +1,4 @@
-//! Values are those of `hetdwarf vars`.
+//! Values equal those of `hetdwarf vars`.
 
 use dwarf_tests::cores::Folder;
 use dwarf_tests::{fixture, hetdwarf, json, wave_cases};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, text};
 
-/// What `vars` prints of a lane, as a line.
+/// Returns the text of a lane in `vars`, as a line.
 fn expected(lane: &Value) -> String {
     let value = lane["value"].as_str();
     let Some(value) = value else {
@@ -73,7 +73,7 @@ fn lanes_have_the_values_of_vars() {
     assert!(waves > 40 && lanes > 10_000);
 }
 
-/// Structures and arrays open part by part: those of `vars --children`.
+/// Structures and arrays expand into the parts that `vars --children` lists.
 #[test]
 fn parts_of_values_are_those_of_vars() {
     let (mut compared, mut pages) = (0, 0);

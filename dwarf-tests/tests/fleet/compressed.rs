@@ -1,4 +1,4 @@
-//! Compressed cores and code objects: every command says of them what it says of what is in them.
+//! Compressed cores and code objects: every command prints the same for them as for the uncompressed files.
 
 use std::fs;
 use std::io::Write;
@@ -16,8 +16,8 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A frame of blocks as they are. Source: LZ4 Frame Format Description: version 1, independent blocks of at most 64 KiB, no checksums; the
-/// last byte of the descriptor is that of its hash.
+/// A frame of uncompressed blocks. Source: LZ4 Frame Format Description: version 1, independent blocks of at most 64 KiB, no checksums. The
+/// last byte of the descriptor is its hash.
 fn lz4(bytes: &[u8]) -> Vec<u8> {
     let mut file = vec![0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
     for block in bytes.chunks(1 << 16) {
@@ -29,8 +29,8 @@ fn lz4(bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A frame of raw blocks. Source: RFC 8878, 3.1.1: a window of 1 MiB, no size, no checksum; a block's header has its size, its kind and whether
-/// it is the last.
+/// Returns a frame of raw blocks. Source: RFC 8878, 3.1.1: a window of 1 MiB, no size, no checksum. A block's header has its size, its kind
+/// and a bit for the last block.
 fn zstandard(bytes: &[u8]) -> Vec<u8> {
     let mut file = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 10 << 3];
     let blocks = bytes.chunks(1 << 17);

@@ -1,4 +1,4 @@
-//! Many cores of twelve true crashes: as many fingerprints, and counts as they were made.
+//! Tests many cores of twelve distinct crashes: the number of fingerprints and the counts are right.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Random, lines, merge, of, text};
 
-/// How often a crash and a wave in it were seen.
+/// The number of cores and waves with a crash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Seen {
     cores: u64,
@@ -153,8 +153,8 @@ fn ten_thousand_cores_have_twelve_fingerprints() {
     check(10_000);
 }
 
-/// Another function, reason, kernel or caller is another crash; another load address, folder, lane, workgroup or neighbour is not. Each
-/// pair of the crashes differs in one of these at least, which `CRASHES` says.
+/// A different function, reason, kernel or caller makes a different crash; a different load address, folder, lane, workgroup or neighbour
+/// does not. Each pair in `CRASHES` differs in at least one of the former.
 #[test]
 fn lines_of_one_crash_have_one_fingerprint() {
     let folder = Folder::new();
@@ -181,7 +181,7 @@ fn lines_of_one_crash_have_one_fingerprint() {
     assert_eq!(all.len(), 12);
 }
 
-/// Cores that cannot be read, or only in part, are told and counted; the rest is a table all the same.
+/// Cores that cannot be read, or only in part, are reported and counted; the others still make a table.
 #[test]
 fn damaged_cores_are_told() {
     let (folder, mut paths, _) = made(12);
@@ -222,7 +222,7 @@ fn damaged_cores_are_told() {
     );
 }
 
-/// The page has what the table has, and runs no script.
+/// The page has the contents of the table, and runs no script.
 #[test]
 fn the_page_has_the_table_and_the_tree() {
     let (folder, paths, _) = made(13);

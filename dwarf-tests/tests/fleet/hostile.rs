@@ -1,4 +1,4 @@
-//! Lines that are no records, or say what cannot be: each is named, and the rest is reported.
+//! Tests invalid or contradictory lines among records: each is named, and the rest is reported.
 
 use std::fs;
 
@@ -108,7 +108,7 @@ fn wrong_lines_are_named() {
             ran.err
         );
     }
-    // What is missing or too much of a file.
+    // Missing or superfluous lines of a file.
     let missing = lines[1..].join("\n");
     let without_file = lines[..lines.len() - 1].join("\n");
     let other_object = changed(second, "\"object\":\"", "\"object\":\"other");

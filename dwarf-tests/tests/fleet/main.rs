@@ -1,4 +1,4 @@
-//! Records of many files and cores: what they say, and that reports of parts add up to the report of one run.
+//! Tests records of many files and cores: their contents, and that reports of parts add up to the report of one run.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

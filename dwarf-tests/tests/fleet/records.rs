@@ -1,4 +1,4 @@
-//! What records say, read as any reader of JSON would, and compared with what is said elsewhere.
+//! Reads records like any reader of JSON, and compares them with other output.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{lines, of, text};
 
-/// The SHA-256 of "abc" is that of FIPS 180-4, appendix B.1 (of its first edition).
+/// The SHA-256 of "abc" is from FIPS 180-4, appendix B.1 (of its first edition).
 #[test]
 fn a_file_that_cannot_be_read_is_a_record() {
     let folder = Folder::new();
@@ -32,7 +32,7 @@ fn a_file_that_cannot_be_read_is_a_record() {
     assert_eq!(lines[1]["unreadable"].as_array().unwrap().len(), 1);
 }
 
-/// Two code objects in a bundle: the fields of each finding are those of `--each --format json`, which other tests check.
+/// Two code objects in a bundle: the fields of each finding equal those of `--each --format json`, which other tests check.
 #[test]
 fn findings_have_the_fields_of_a_report() {
     let folder = Folder::new();
@@ -83,7 +83,7 @@ fn findings_have_the_fields_of_a_report() {
     }
     assert!(number > 0);
     assert_eq!(number, findings.len());
-    // No number is beyond what every reader has: 2^53.
+    // No number exceeds 2^53, which every reader supports.
     let mut waiting: Vec<&Value> = lines.iter().collect();
     while let Some(value) = waiting.pop() {
         match value {
@@ -95,7 +95,7 @@ fn findings_have_the_fields_of_a_report() {
     }
 }
 
-/// The order of the fields, for those who look at lines, and the last line of a folder.
+/// The order of the fields, for readers of raw lines, and the last line of a folder.
 #[test]
 fn lines_begin_with_what_they_are() {
     let folder = Folder::new();

@@ -14,7 +14,7 @@ pub(crate) struct Set {
     pub(crate) damaged: usize,
 }
 
-/// What names begin with: blanks, what shells and CIs obey, what paths of members look like, and letters of other alphabets.
+/// The prefixes of names: blanks, text that shells and CIs interpret, text like paths of members, and letters of other alphabets.
 const NAMES: [&str; 12] = [
     "plain",
     "with blank",
@@ -68,7 +68,7 @@ impl Set {
         Set { folder, damaged }
     }
 
-    /// What is checked: two folders, a file that is named and one that is not there.
+    /// Returns the checked paths: two folders, a named file and a missing one.
     pub(crate) fn paths(&self) -> Vec<String> {
         let folder = self.folder.folder();
         ["", "empty", "notes.txt", "none"]

@@ -1,4 +1,4 @@
-//! Parts add up: whatever the order and the grouping, the report is that of one run, byte for byte.
+//! Parts add up: for any order and grouping, the report equals that of one run, byte for byte.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn verify(set: &Set, options: &[&str]) -> Ran {
     hetdwarf(arguments.chain(set.paths()).chain(options))
 }
 
-/// One after the other, so that what differs is shown as text.
+/// Compares one after the other, so that a difference is shown as text.
 fn assert_same(one: &Ran, other: &Ran, what: &str) {
     assert_eq!(one.status, other.status, "{what}");
     for (one, other) in [(&one.out, &other.out), (&one.err, &other.err)] {
@@ -75,7 +75,7 @@ fn parts_add_up(set: &Set, seed: u64) {
             &format!("{options:?}: pieces"),
         );
     }
-    // What is merged can be merged again, and what is there twice counts once.
+    // Merged records can be merged again, and duplicates count once.
     random.shuffle(&mut parts);
     let mut merged = Vec::new();
     for (number, group) in parts.chunks(3).enumerate() {
@@ -114,7 +114,7 @@ fn two_thousand_files_add_up_to_one_run() {
     parts_add_up(&Set::new(2000, 100, 2), 8);
 }
 
-/// A baseline takes the same findings from each part, and what it knew is counted.
+/// A baseline removes the same findings from each part, and its known findings are counted.
 #[test]
 fn parts_with_a_baseline_add_up() {
     let set = Set::new(12, 0, 3);
@@ -144,7 +144,7 @@ fn parts_with_a_baseline_add_up() {
     assert_eq!(number(&merge(&parts, &["--format=json"])), expected);
 }
 
-/// A part in which no code object of a folder is does not say that there is none.
+/// A part without code objects of a folder does not report that the folder has none.
 #[test]
 fn a_part_without_a_code_object_is_no_error() {
     let folder = dwarf_tests::cores::Folder::new();

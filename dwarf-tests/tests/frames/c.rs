@@ -1,4 +1,4 @@
-//! The frames and lanes of a stop through C.
+//! Reads the frames and lanes of a stop through the C interface.
 
 use core::ffi::{CStr, c_char};
 use core::ptr::{null, null_mut};
@@ -41,7 +41,7 @@ fn ok(status: hetdwarf_status) {
     );
 }
 
-/// A stop and what belongs to it.
+/// The handles of a stop.
 struct Handles {
     stop: *mut hetdwarf_stop,
     snapshot: *mut hetdwarf_snapshot,

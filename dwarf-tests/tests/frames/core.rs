@@ -1,4 +1,4 @@
-//! The frames of the waves of cores: `core`, its text and its page, and the commands that take a wave of a core.
+//! Reads the frames of the waves of cores from `core`, its text and its page, and from commands that take a wave of a core.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ impl Core {
         serde_json::from_str(&out).unwrap()
     }
 
-    /// Writes the waves and code objects to files, and gives those of a wave.
+    /// Writes the waves and code objects to files, and returns the files of each wave.
     fn exported(&self, document: &Value) -> BTreeMap<usize, Pair> {
         let out = self.folder.path("export");
         self.run(&["core"], &["--export", out.to_str().unwrap()]);
@@ -105,7 +105,7 @@ fn check_page(name: &str, page: &str, wave: usize, frames: &[Frame], lane_pc: &V
             );
         }
     }
-    // Where its lanes are.
+    // The positions of its lanes.
     let lanes = of_document(lane_pc);
     let places = list(&detail["lanes"]).iter().map(|index| {
         let index = usize::try_from(index.as_u64().unwrap()).unwrap();
@@ -162,7 +162,7 @@ fn a_core_its_text_and_its_page_have_the_same_frames() {
         core.run(&["core"], &more);
         let page = std::fs::read_to_string(page).unwrap();
         let pairs = core.exported(&document);
-        // Names of files are as short as those of all waves allow.
+        // Names of files are shortened together for all waves.
         let stops = pairs
             .iter()
             .map(|(wave, pair)| (*wave, pair.with_stop(of_rust)));
@@ -201,7 +201,7 @@ fn a_core_its_text_and_its_page_have_the_same_frames() {
             let group = list(&document["groups"]).iter().find(has_wave).unwrap();
             assert_eq!(group["stack"], serde_json::json!(lines), "{name}: groups");
             assert!(
-                groups_text.contains(&format!(": {}  wave", lines.join(" ← "))),
+                groups_text.contains(&format!(" {}  wave", lines.join(" ← "))),
                 "{name}: text"
             );
             if let Some(stack) = shown.get(wave) {

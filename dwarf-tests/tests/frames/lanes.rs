@@ -1,4 +1,4 @@
-//! The lanes of each frame, and the frames that `lane-pc` says lanes are in.
+//! Compares the lanes of each frame, and the frames to which `lane-pc` assigns lanes.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Frame, c, list, of_rust, pairs};
 
-/// What an interface says of a lane of a frame.
+/// A lane of a frame in the output of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lane {
     pub(super) state: String,
@@ -24,7 +24,7 @@ pub(super) struct Lane {
     pub(super) caller: Option<Caller>,
 }
 
-/// Where a lane is that did not enter the frame.
+/// The position of a lane that did not enter the frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Caller {
     pub(super) frame: usize,
@@ -62,7 +62,7 @@ pub(super) fn of_document(document: &Value) -> Vec<Lane> {
     lanes.collect()
 }
 
-/// State, pc and the ends of the gap of each lane of a frame, through Rust; None if they cannot be read.
+/// Returns the state, pc and gap of each lane of a frame, through Rust. Returns None if they cannot be read.
 fn of_frame(stop: &Stop<'_, '_>, index: usize) -> Option<Vec<Lane>> {
     let frame = stop.frame(index).unwrap();
     let found = frame.lane_pcs().ok()?;
@@ -120,9 +120,9 @@ fn of_frame(stop: &Stop<'_, '_>, index: usize) -> Option<Vec<Lane>> {
     Some(lanes.collect())
 }
 
-/// Checks that lanes are said to be in frames that there are, by the names and lines that these have.
+/// Checks that lanes are assigned to existing frames, with their names and lines.
 ///
-/// * `truth`: what is true of the wave, if that is known.
+/// * `truth`: the facts about the wave, if known.
 fn check_callers(
     name: &str,
     lanes: &[Lane],

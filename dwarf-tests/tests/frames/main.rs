@@ -1,7 +1,8 @@
-//! One list of frames for each stop: `unwind`, `core`, `lane-pc`, the page, Rust and C give the same numbers, kinds, names, places and lanes.
+//! All interfaces list the same frames for a stop: `unwind`, `core`, `lane-pc`, the page, Rust and C agree on numbers, kinds, names,
+//! positions and lanes.
 //!
-//! Every interface is asked about every wave of the fixtures, and what it says is brought into one form. The Rust interface is the one that
-//! the others are compared with; what it says is compared with llvm-symbolizer in `symbolizer.rs`, and with the truth of the waves in `truth.rs`.
+//! Every interface is queried about every wave of the fixtures, and its output is converted to a common form. The others are compared with
+//! the Rust interface. `symbolizer.rs` compares that with llvm-symbolizer, and `truth.rs` with the emulated waves.
 
 mod c;
 mod core;
@@ -21,7 +22,7 @@ use hetdwarf::object::CodeObject;
 use hetdwarf::wave::Snapshot;
 use serde_json::Value;
 
-/// What an interface says of a frame.
+/// A frame in the output of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Frame {
     index: usize,

@@ -1,4 +1,4 @@
-//! Frames that were once shown wrongly. What is expected is what llvm-symbolizer 22 says of the address, unless a comment says otherwise.
+//! Tests frames that were shown wrongly in the past. The expected frames are those of llvm-symbolizer 22, unless a comment says otherwise.
 
 use dwarf_tests::cores::Folder;
 use dwarf_tests::{fixture, hetdwarf};
@@ -92,7 +92,7 @@ fn files_of_one_name_are_told_apart() {
     }
 }
 
-/// The names and distances are those of the symbol table.
+/// The names and offsets come from the symbol table.
 #[test]
 fn code_without_debugging_information_has_the_names_of_its_symbols() {
     let folder = Folder::new();

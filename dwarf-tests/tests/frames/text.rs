@@ -1,10 +1,10 @@
-//! What people read of frames.
+//! Reads frames from text output.
 
 use std::collections::BTreeSet;
 
 use super::Frame;
 
-/// The last parts of a path that tell it from all others, at least its name.
+/// Returns the last components of a path that distinguish it from all others, at least its name.
 fn short(path: &str, all: &BTreeSet<&str>) -> String {
     let parts: Vec<&str> = path.split('/').collect();
     (1..=parts.len())
@@ -16,9 +16,9 @@ fn short(path: &str, all: &BTreeSet<&str>) -> String {
         .unwrap_or_else(|| path.to_owned())
 }
 
-/// A frame in a line: `leaf (inlined) at k.cl:3`.
+/// Formats a frame as a line: `leaf (inlined) at k.cl:3`.
 ///
-/// * `nameless`: what stands for a function that is not known.
+/// * `nameless`: the text for an unknown function.
 pub(super) fn line(frame: &Frame, paths: &BTreeSet<&str>, nameless: &str) -> String {
     let function = frame.function.as_deref().unwrap_or(nameless);
     let mark = match (&*frame.kind, frame.symbol_offset) {
@@ -38,7 +38,7 @@ pub(super) fn line(frame: &Frame, paths: &BTreeSet<&str>, nameless: &str) -> Str
     format!("{function}{mark}{place}{about}")
 }
 
-/// A frame as the stacks of a core have it: without the marks of symbols and of approximate lines.
+/// Returns a frame as the stacks of a core show it: without the marks of symbols and approximate lines.
 pub(super) fn place(frame: &Frame, paths: &BTreeSet<&str>) -> String {
     let line = line(frame, paths, &format!("{:#x}", frame.pc));
     line.replace(" (symbol)", "").replace(" (approximate)", "")

@@ -1,4 +1,4 @@
-//! Files of some kilobytes that are megabytes once they are decompressed, and what else makes much of little.
+//! Tests files of some kilobytes that decompress to megabytes, and other amplification.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::growth::{
     address, compressed_section, function, line_program_of, unit_with_lines, variable, with_entries,
 };
 
-/// A code object with these sections, those of debugging information compressed.
+/// Returns a code object with these sections, with debugging information compressed.
 fn packed(sections: &[(&str, &[u8])]) -> Vec<u8> {
     let stored: Vec<_> = sections
         .iter()
@@ -27,7 +27,7 @@ fn packed_entries(entries: &[Entry]) -> Vec<u8> {
     packed(&[(".debug_abbrev", &abbreviations), (".debug_info", &info)])
 }
 
-/// A unit with these bytes again and again after the first entry, which is that of a function at 0x1000.
+/// Returns a unit that repeats these bytes after the first entry, which is a function at 0x1000.
 fn repeated(abbreviation: &[u8], bytes: &[u8], size: usize) -> Vec<u8> {
     // A unit, a function with code from 0x1000 to 0x2000, and an int.
     let mut abbreviations = vec![1, 0x11, 1, 0x11, 0x01, 0x12, 0x07, 0, 0];
@@ -45,7 +45,7 @@ fn repeated(abbreviation: &[u8], bytes: &[u8], size: usize) -> Vec<u8> {
     packed(&[(".debug_abbrev", &abbreviations), (".debug_info", &info)])
 }
 
-/// Where `repeated` has its int.
+/// The offset of the int in `repeated`.
 const INT: u8 = 12 + 17;
 
 /// A line program whose header lists much.
@@ -58,7 +58,7 @@ fn lines(lists: &[u8], program: &[u8], version: u8) -> Vec<u8> {
     ])
 }
 
-/// Namespaces in one another, and a variable in each.
+/// Returns nested namespaces with a variable in each.
 fn namespaces(count: usize) -> Vec<Entry> {
     let mut entries = function([]);
     entries.pop();
@@ -119,9 +119,9 @@ fn empty_elements(variables: usize) -> Vec<Entry> {
     ]))
 }
 
-/// A function of machine code that was made to be followed in as many ways as there are.
+/// Returns a function of machine code with very many paths.
 fn machine_code(count: usize) -> Vec<u8> {
-    // `s_and_saveexec_b64 s[0:1], vcc`, `s_cbranch_execz` forward over half of what is left, `s_xor_b64 exec, exec, s[0:1]`.
+    // `s_and_saveexec_b64 s[0:1], vcc`, `s_cbranch_execz` forward over half of the rest, `s_xor_b64 exec, exec, s[0:1]`.
     let mut text = Vec::new();
     for number in 0..count {
         let register = (number % 48 * 2) as u32;
@@ -140,7 +140,7 @@ fn machine_code(count: usize) -> Vec<u8> {
     linked_code(&text, &[all])
 }
 
-/// The metadata of a code object: a map of one key, whose value is this.
+/// Returns the metadata of a code object: a map of one key with this value.
 fn metadata(value: &[u8]) -> Vec<u8> {
     let description = [&[0x81, 0xae][..], b"amdhsa.kernels", value].concat();
     let mut note = Vec::new();
@@ -169,7 +169,7 @@ pub fn nested_bundles(depth: usize, inside: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A compressed bundle of so many zeros after a bundle with a code object.
+/// Returns a compressed bundle of zeros after a bundle with a code object.
 fn packed_bundle(size: usize) -> Vec<u8> {
     let object = with_entries(&function([]));
     let mut inside = nested_bundles(1, &object);
@@ -184,7 +184,7 @@ fn packed_bundle(size: usize) -> Vec<u8> {
     bundle
 }
 
-/// Entries of a bundle that all are the same bundle, and so on: more at each level than there are bytes.
+/// Returns nested bundles whose entries are all the same bundle: each level has more entries than the file has bytes.
 fn bundles_of_the_same(depth: usize) -> Vec<u8> {
     let mut file = with_entries(&function([]));
     for _ in 0..depth {
@@ -203,7 +203,7 @@ fn bundles_of_the_same(depth: usize) -> Vec<u8> {
     file
 }
 
-/// The size of what is decompressed, in bytes.
+/// The decompressed size in bytes.
 const SIZE: usize = 15 << 20;
 
 /// All of them.
@@ -362,7 +362,7 @@ pub fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Abbreviations of codes that follow one another.
+/// Returns abbreviations with consecutive codes.
 fn abbreviation_codes(count: usize) -> Vec<u8> {
     (2..count as u64 + 2)
         .flat_map(|code| [&uleb(code)[..], &[0x34, 0, 0, 0]].concat())

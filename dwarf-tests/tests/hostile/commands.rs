@@ -1,5 +1,4 @@
-//! The commands on files that ask for more than a limit allows: what was found before is printed and said not to be all,
-//! and the status is 2.
+//! Runs the commands on files that exceed a limit: the results so far are printed and marked as incomplete, and the status is 2.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -105,7 +104,7 @@ fn variables_before_a_limit_are_printed() {
         let (whole, part) = (variables(&whole), variables(&part));
         assert_eq!(whole.len(), 400, "{command}");
         assert!((1..400).contains(&part.len()), "{command}: {}", part.len());
-        // The first of them are what they are without a limit.
+        // The first results equal those without a limit.
         assert_eq!(whole[0], part[0], "{command}");
     }
 }
@@ -129,7 +128,7 @@ fn expressions_before_a_limit_are_printed() {
     assert_eq!(errors(&part), [false, true, true]);
 }
 
-/// As many frames as are asked for.
+/// Prints all frames before the limit.
 #[test]
 fn frames_before_a_limit_are_printed() {
     let rules = [0x16, 33, 3, 0x23, 16, 0x96, 0x08, 16];
@@ -145,7 +144,7 @@ fn frames_before_a_limit_are_printed() {
     assert_eq!(document["limit"], "the limit `frames` of 7 was reached");
 }
 
-/// What no option raises names no option: 65 rows remembered, of which 64 are, and 8,193 rules, of which 8,192 are.
+/// A fixed bound names no option: of 65 remembered rows 64 are kept, and of 8,193 rules 8,192.
 #[test]
 fn a_bound_that_is_fixed_is_said_to_be() {
     let rules: Vec<u8> = (0..=8192u64)
@@ -176,8 +175,8 @@ fn a_bound_that_is_fixed_is_said_to_be() {
     }
 }
 
-/// Each command with more and more steps, until it has enough: the status is 2, and a document says that it is not complete,
-/// as long as the limit is reached, and then never again.
+/// Runs each command with increasing limits of steps. Up to a limit, the status is 2 and the document is marked as incomplete. Above it,
+/// neither happens.
 #[test]
 fn the_status_is_2_just_where_an_answer_is_not_complete() {
     let files = [

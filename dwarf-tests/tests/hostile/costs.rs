@@ -1,8 +1,8 @@
-//! What questions cost, to the step: a charge that is taken out changes a figure in `costs.txt`.
+//! Records the exact cost of queries in steps: removing a charge changes a number in `costs.txt`.
 //!
-//! That growth is bounded (see `growth`) can be seen with any one of several charges. Here is each that some file reaches, so
-//! that whoever takes one out, or adds one, sees by how much which question became cheaper or dearer, and says so by writing the
-//! file anew: `HETDWARF_WRITE_COSTS=1 cargo test -p dwarf-tests --test hostile costs`.
+//! Bounded growth (see `growth`) can be tested with any one of several charges. This test covers each charge that some file reaches. Adding
+//! or removing a charge changes the cost of a query, and the change is confirmed by writing the file: `HETDWARF_WRITE_COSTS=1 cargo test -p
+//! dwarf-tests --test hostile costs`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -33,7 +33,7 @@ use super::elf::{Attribute as A, Entry, Section, debug_info, object_file};
 use super::growth::{KINDS, function, list_entries, meter, verify, with, with_entries};
 use super::narrowing::straight;
 
-/// The steps of a question and the bytes that it holds, as a line; nothing of what was not asked.
+/// The steps of a query and the bytes that it holds, as a line. Queries that were not run are left out.
 struct Costs(String);
 
 impl Costs {
@@ -54,7 +54,7 @@ impl Costs {
     }
 }
 
-/// Everything that is asked of an object without a wave, each with a meter of its own.
+/// Runs all queries on an object without a wave, each with its own meter.
 fn of_object(name: &str, file: &[u8], costs: &mut Costs) {
     let asked = meter(file);
     verify(file, &asked);
@@ -112,7 +112,7 @@ fn of_object(name: &str, file: &[u8], costs: &mut Costs) {
     costs.add(name, "annotate", &asked);
 }
 
-/// What is asked of a stop. The program is a new one for each, so that what one has read is not there for the other.
+/// Runs the queries on a stop. Each has a new program, so that cached facts of one do not affect the other.
 fn of_stop(name: &str, file: &[u8], wave: &str, costs: &mut Costs) {
     let wave = Snapshot::from_json(wave.as_bytes()).unwrap();
     let mut stopped = |what: &str, ask: &dyn Fn(&Stop<'_, '_>)| {
@@ -174,7 +174,7 @@ fn print(frame: &StopFrame<'_, '_, '_>) {
     let _ = PrintDocument::new(frame, LaneChoice::All, &texts, &Options::default());
 }
 
-/// A core file: what opening it and its waves cost.
+/// Records the cost of opening a core file and its waves.
 fn of_core(name: &str, file: &[u8], costs: &mut Costs) {
     let Ok(core) = GpuCore::open(&[file], &Limits::DEFAULT) else {
         return;
@@ -193,8 +193,8 @@ fn case(folder: &Path, wave: &str) -> (Vec<u8>, String) {
     (std::fs::read(object.unwrap()).unwrap(), wave)
 }
 
-/// What none of the other files has: constants of all forms, names of several parts, variants, functions as types, bits that
-/// are lost again and again.
+/// Returns features that the other files lack: constants of all forms, names of several parts, variants, function types, and repeatedly
+/// lost bits.
 fn mixture() -> Vec<u8> {
     const CONST_VALUE: u64 = 0x1c;
     const LINKAGE_NAME: u64 = 0x6e;
@@ -206,7 +206,7 @@ fn mixture() -> Vec<u8> {
     ];
     let memory = A::expression(&[3, 0, 0x10, 0, 0, 0, 0, 0, 0]);
     let lost = "DW_OP_addr 0x1000, DW_OP_piece 0x1, DW_OP_piece 0x1, DW_OP_LLVM_piece_end, DW_OP_LLVM_extend 16 50";
-    // The types are behind eight variables: a structure in a namespace, one with variants, a pointer to a function, an array.
+    // The types follow eight variables: a structure in a namespace, one with variants, a pointer to a function, an array.
     let (qualified, variants, pointer, array) = (12, 13, 24, 28);
     let variable = |name: &str, ty: usize, rest: (u64, A)| {
         let attributes = vec![(NAME, A::name(name)), (TYPE, A::Entry(ty)), rest];
@@ -289,9 +289,9 @@ fn pointed_at_and_listed() -> Vec<u8> {
     const CONST_VALUE: u64 = 0x1c;
     const START_SCOPE: u64 = 0x2c;
     const SECTION_OFFSET: u8 = 0x17;
-    /// Of the entry after the unit's, which has two addresses of eight bytes.
+    /// The offset of the entry after the unit's, which has two addresses of eight bytes.
     const NUMBER: u8 = 12 + 17;
-    /// Of the header of `.debug_rnglists`.
+    /// The size of the header of `.debug_rnglists`.
     const HEADER: u8 = 12;
     let variable = |depth: usize, name: &str, ty: usize, rest: Vec<(u64, A)>| {
         let mut attributes = vec![(NAME, A::name(name)), (TYPE, A::Entry(ty))];
@@ -329,13 +329,13 @@ fn pointed_at_and_listed() -> Vec<u8> {
 
 /// Rows that are put away and taken back.
 fn remembered_rows() -> Vec<u8> {
-    // A rule; then a row that is remembered, one of its own, and the first again.
+    // A rule; then a row that is remembered, a row of its own, and the first row again.
     let rows = [0x05, 33, 1, 0x41, 0x0a, 0x41, 0x0b].repeat(20);
     with(&[(".debug_frame", &debug_frame(&[0x0c, 33, 0], &rows))])
 }
 
-/// What expressions cost by themselves: a branch, an implicit pointer, a location that has several places, and a frame base in
-/// which a byte could be one of `DW_OP_fbreg`.
+/// Records the cost of single expressions: a branch, an implicit pointer, a location with several places, and a frame base in which a byte
+/// could be `DW_OP_fbreg`.
 fn of_expressions(costs: &mut Costs) {
     let somewhere = Everywhere {
         expression: encode("DW_OP_addr 0x1000"),
@@ -369,7 +369,7 @@ fn of_expressions(costs: &mut Costs) {
     }
 }
 
-/// What the variables of a stop cost that another stop of the same program has asked for before.
+/// Records the cost of a stop's variables after another stop of the same program has read them.
 fn asked_again(name: &str, file: &[u8], costs: &mut Costs) {
     let object = CodeObject::parse(file).unwrap();
     let program = Program::load(&object).unwrap();
@@ -424,8 +424,8 @@ fn parts_apart() -> Vec<u8> {
     object_file(REL, &sections)
 }
 
-/// Two units that are alike, each with a variable whose type is in the first: `DW_FORM_ref_addr` to the entry after that of the
-/// unit, which has no attributes.
+/// Returns two similar units, each with a variable whose type is in the first: `DW_FORM_ref_addr` to the entry after the unit's, which has
+/// no attributes.
 fn references_between_units() -> Vec<u8> {
     const REF_ADDR: u8 = 0x10;
     const HEADER: u8 = 12;

@@ -1,4 +1,4 @@
-//! Every command on every file that was made to do harm.
+//! Runs every command on every hostile file.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,13 +9,13 @@ use super::crafted::{stop_files, stopped_wave, type_files};
 use super::growth::{KINDS, files_that_took};
 use super::guard::{Guard, LIMIT};
 
-/// What a command may hold at once, whoever allocated it: README's promise for files of so many bytes.
+/// Returns the most memory that a command may hold at once, for a file of this length, as README promises.
 fn promised(length: usize) -> u64 {
     32 * length as u64 + (256 << 20)
 }
 
-/// The arguments of every command that reads a code object; `FILE`, `WAVE` and `OUT` are put in. A dump of everything has in it what
-/// dumps of parts print.
+/// The arguments of every command that reads a code object, with `FILE`, `WAVE` and `OUT` replaced. A dump of everything contains the dumps
+/// of parts.
 const COMMANDS: [&str; 23] = [
     "info FILE",
     "info FILE --format json",
@@ -56,7 +56,7 @@ const CORE_COMMANDS: [&str; 10] = [
     "symbolize --core FILE 0x1000 0:0x1000 --format json",
 ];
 
-/// Cores: the demo's, damaged ones, one with many waves, and the one that was given.
+/// Returns cores: the demo's, damaged ones, one with many waves, and the given one.
 fn cores() -> Vec<(String, Vec<u8>)> {
     let demo = dwarf_tests::package().join("../examples/demo/demo.core");
     let mut all = vec![("demo".to_owned(), std::fs::read(demo).unwrap())];
@@ -82,7 +82,7 @@ fn cores() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// All files: what there is much of, what took hours or gigabytes, types and stops.
+/// Returns all files: those with many repetitions, those that once took hours or gigabytes, types and stops.
 fn files() -> Vec<(String, Vec<u8>)> {
     let mut all: Vec<(String, Vec<u8>)> = Vec::new();
     for (name, write, _, count, ..) in KINDS {
@@ -106,7 +106,7 @@ fn files() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// What a profiler says of a code object: something at every address that code has in small files.
+/// Returns a profile of a code object, with a sample at every address that small files have code at.
 fn statistics() -> String {
     let rows = (0..0x4000).step_by(4);
     let rows = rows.map(|address| format!("1,{address},,1,2,1,0,\n"));
@@ -127,12 +127,12 @@ fn arguments(command: &str, folder: &Path) -> Vec<PathBuf> {
     command.split(' ').map(put_in).collect()
 }
 
-/// What a command prints, of which nothing is kept but what is asked of it.
+/// The output of a command, of which only the checked parts are kept.
 #[derive(Default)]
 struct Said {
     is_any: bool,
     is_incomplete: bool,
-    /// The last bytes, in which what is looked for can begin.
+    /// The last bytes, in which a searched text can begin.
     last: Vec<u8>,
 }
 
@@ -162,8 +162,8 @@ impl std::io::Write for Said {
 /// The variable with the arguments of [`one_command`], a line for each.
 const ARGUMENTS: &str = "HETDWARF_ONE_COMMAND";
 
-/// One command, in a process of its own: it prints its status, whether it says why, the most that it has allocated at once, the
-/// most memory that the process has had, and how many milliseconds it has run.
+/// Runs one command in a process of its own. Prints its status, whether it gives a reason, its peak allocation, its peak resident memory,
+/// and its time in milliseconds.
 #[test]
 #[ignore = "is run by another test"]
 fn one_command() {
@@ -180,14 +180,14 @@ fn one_command() {
         })
     });
     let (held, status) = (allocated.unwrap().bytes_max, status.unwrap());
-    // Where JSON has the reason nothing else says it.
+    // If JSON has the reason, nothing else prints it.
     let says_why = err.is_any || out.is_incomplete;
     let peak = super::guard::peak_kib() << 10;
     let took = super::guard::processor_time().as_millis();
     println!("\nENDED {status} {says_why} {held} {peak} {took}");
 }
 
-/// What [`one_command`] prints.
+/// The output of [`one_command`].
 struct Ended {
     status: u8,
     says_why: bool,
@@ -195,14 +195,14 @@ struct Ended {
     held: u64,
     /// The most bytes that were resident.
     peak: u64,
-    /// How long it has had a processor. Several run at the same time.
+    /// The processor time. Several commands run at the same time.
     took: Duration,
 }
 
 /// Runs a command in a process of its own.
 ///
 /// # Errors
-/// What it has printed, if it did not end.
+/// The output so far, if it did not end.
 fn run_alone(arguments: &[PathBuf]) -> Result<Ended, String> {
     let words: Vec<_> = arguments
         .iter()
@@ -229,9 +229,9 @@ fn run_alone(arguments: &[PathBuf]) -> Result<Ended, String> {
     })
 }
 
-/// What is wrong with how a command ended, if anything is.
+/// Returns the problem with how a command ended, if there is one.
 ///
-/// * `size`: of the file, in bytes.
+/// * `size`: the size of the file in bytes.
 fn fault(ended: &Ended, size: usize) -> Option<String> {
     let most = promised(size);
     let (held, peak) = (ended.held >> 20, ended.peak >> 20);
@@ -251,8 +251,8 @@ fn fault(ended: &Ended, size: usize) -> Option<String> {
     }
 }
 
-/// Each command ends with one of its statuses, says why where it is 2, and never holds more than README says, neither by what it
-/// allocates nor by what is resident: on all hostile files, all cores, and every tenth fixture.
+/// Each command ends with a documented status, gives a reason for status 2, and stays within README's memory limits, both allocated and
+/// resident: on all hostile files, all cores, and every tenth fixture.
 #[test]
 fn every_command_ends_and_holds_little() {
     every_command_on_every_file(10);
@@ -264,7 +264,7 @@ fn every_command_ends_and_holds_little_on_every_fixture() {
     every_command_on_every_file(1);
 }
 
-/// * `step`: how many fixtures are passed over for each that is taken, and that one.
+/// * `step`: one of this many fixtures is used.
 fn every_command_on_every_file(step: usize) {
     let fixtures = dwarf_tests::corpus().into_iter().step_by(step).map(|path| {
         let file = std::fs::read(&path).unwrap();

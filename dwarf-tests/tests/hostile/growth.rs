@@ -1,8 +1,7 @@
-//! What a file costs, in the steps and bytes of the meter: in proportion to its size, whatever there is much of in it.
+//! The cost of a file in steps and bytes of the meter is proportional to its size, whatever it contains.
 //!
-//! Each kind of thing is repeated, and the file is read three times with twice as many each time. Every one must cost
-//! at least what is said here, so that this fails if nobody pays for it any more, and no more for the last than for the
-//! first.
+//! Each kind of contents is repeated, and the file is read three times with twice as many each time. Each must cost at least the given
+//! amount, so that the test fails if the charge is removed. The last must not cost more than the first.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -26,12 +25,12 @@ use hetdwarf::verify::Selection;
 use super::crafted::{self, COMPILE_UNIT, code, debug_frame, entry, int};
 use super::elf::{Attribute as A, Entry, Section, code_object, debug_info, object_file, uleb};
 
-/// The limits, without a floor, so that nothing is hidden below it: as many steps and bytes as the proportion allows.
+/// Returns a meter with limits in proportion to the file and without a floor, so that the floor hides no cost.
 pub fn meter(file: &[u8]) -> Arc<Meter> {
     Arc::new(Meter::new(&Limits::DEFAULT, file.len() as u64))
 }
 
-/// The limits with so many steps, whatever the file.
+/// Returns limits with this many steps for any file.
 fn so_much_work(work: u64) -> Limits {
     let mut limits = Limits::DEFAULT;
     (limits.work, limits.work_per_byte) = (work, 0);
@@ -49,7 +48,7 @@ pub fn verify(file: &[u8], meter: &Arc<Meter>) -> CheckedFile {
     )
 }
 
-/// How a file is read.
+/// A function that reads a file.
 pub type Read = fn(&[u8], &Arc<Meter>);
 
 fn verified(file: &[u8], meter: &Arc<Meter>) {
@@ -97,7 +96,7 @@ fn found(file: &[u8], meter: &Arc<Meter>) {
     assert!(code_objects_within(file, &[], meter).unwrap().len() > 10);
 }
 
-/// The variables of a stop; its meter is that of the question, so that its steps are added.
+/// Reads the variables of a stop. Its meter is that of the query, so its steps are added.
 fn variables(file: &[u8], meter: &Arc<Meter>) {
     let object = CodeObject::parse_within(file, meter).unwrap();
     let program = Program::load(&object).unwrap();
@@ -110,11 +109,11 @@ fn variables(file: &[u8], meter: &Arc<Meter>) {
 }
 
 std::thread_local! {
-    /// What the last question of a stop has cost.
+    /// The cost of the last query of a stop.
     static LAST: core::cell::Cell<(u64, u64)> = const { core::cell::Cell::new((0, 0)) };
 }
 
-/// Steps and bytes of reading a file, and how many bytes there were that nobody has paid for.
+/// Returns the steps and bytes of reading a file, and the number of uncharged bytes.
 fn cost(file: &[u8], read: Read) -> (u64, u64, u64) {
     let meter = meter(file);
     LAST.with(|last| last.set((0, 0)));
@@ -122,8 +121,8 @@ fn cost(file: &[u8], read: Read) -> (u64, u64, u64) {
     assert!(meter.refused().is_none(), "{:?}", meter.refused());
     let (steps, bytes) = LAST.with(core::cell::Cell::get);
     let (steps, bytes) = (meter.steps() + steps, meter.peak_bytes() + bytes);
-    // What the meter says is what there was, but for a vector that grows, which is there twice for a moment, and some
-    // bytes that every file takes.
+    // The meter's bytes equal the allocated bytes, except that a growing vector exists twice for a moment, and every file takes a constant
+    // amount.
     let most = 2 * bytes + 3 * file.len() as u64 + (1 << 20);
     (steps, bytes, allocated.bytes_max.saturating_sub(most))
 }
@@ -227,7 +226,7 @@ pub fn many_variables(count: usize) -> Vec<u8> {
     ))
 }
 
-/// Expressions that never end, no two of them alike.
+/// Returns endless expressions, each different from the others.
 pub fn endless(count: usize) -> Vec<u8> {
     with_entries(&endless_variables(count))
 }
@@ -247,7 +246,7 @@ pub fn types(count: usize) -> Vec<u8> {
     with_entries(&function(variables.chain(types)))
 }
 
-/// A location list of these entries, which is that of so many variables.
+/// Returns a location list of these entries, shared by `variables` variables.
 fn list_of(entries: &[u8], variables: usize) -> Vec<u8> {
     let mut list = vec![0; 4];
     list.extend([5, 0, 8, 0, 0, 0, 0, 0]);
@@ -279,7 +278,7 @@ pub fn list_entries(count: usize) -> Vec<u8> {
 const VIEW_PAIR: [u8; 3] = [9, 0, 0];
 /// `DW_LLE_base_address` of 0x1000.
 const BASE_ADDRESS: [u8; 9] = [6, 0, 0x10, 0, 0, 0, 0, 0, 0];
-/// `DW_LLE_start_length` of what the linker threw away, with an empty expression.
+/// `DW_LLE_start_length` for code that the linker dropped, with an empty expression.
 const DISCARDED: [u8; 11] = [8, 255, 255, 255, 255, 255, 255, 255, 255, 8, 0];
 
 pub fn view_pairs(count: usize) -> Vec<u8> {
@@ -417,7 +416,7 @@ pub fn members(count: usize) -> Vec<u8> {
     archive
 }
 
-/// A bundle whose entries are all the same code object, of which there is one.
+/// Returns a bundle whose entries all refer to a single code object.
 pub fn bundle_entries(count: usize) -> Vec<u8> {
     const ID: &[u8] = b"hipv4-amdgcn-amd-amdhsa--gfx90a";
     let object = code_object(&[(".text", &[0; 8])]);
@@ -434,7 +433,7 @@ pub fn bundle_entries(count: usize) -> Vec<u8> {
     bundle
 }
 
-/// A section in so many Zstandard frames, each of which has nothing in it.
+/// Returns a section in this many empty Zstandard frames.
 pub fn zstd_frames(count: usize) -> Vec<u8> {
     // The frame header with a size of one byte, and a last block that is raw and empty.
     let empty = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
@@ -450,7 +449,7 @@ pub fn zstd_frames(count: usize) -> Vec<u8> {
 const ZLIB: u8 = 1;
 const ZSTD: u8 = 2;
 
-/// A compressed section: the header, which says how and how many bytes it has, and the stream.
+/// Returns a compressed section: the header with the method and the size, and the stream.
 fn compressed(how: u8, size: usize, stream: &[u8]) -> Vec<u8> {
     let mut section = vec![0; 24];
     section[0] = how;
@@ -474,8 +473,8 @@ pub fn zlib(count: usize) -> Vec<u8> {
     packed_with(".debug_info", &vec![0; count], &[])
 }
 
-/// What there is much of, how a file of so many is written and read, how many at first, and the fewest steps and bytes
-/// that each must cost.
+/// The kind of contents, functions that write and read a file of a given count, the first count, and the fewest steps and bytes that each
+/// must cost.
 pub type Kind = (&'static str, fn(usize) -> Vec<u8>, Read, usize, f64, f64);
 
 pub const KINDS: [Kind; 27] = [
@@ -625,7 +624,7 @@ fn steps_and_bytes_grow_in_proportion() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What compilers write takes a small part of what it may.
+/// Compilers' output uses a small part of the limits.
 #[test]
 fn real_files_take_far_less_than_they_may() {
     let mut costs = Vec::new();
@@ -656,7 +655,7 @@ fn real_files_take_far_less_than_they_may() {
     assert!(most < 0.1, "{most}");
 }
 
-/// What is far too much ends with the limit, and what was found before is there and said not to be complete.
+/// Work that is far too much ends with the limit, and the results so far are kept and marked as incomplete.
 #[test]
 fn what_is_too_much_is_refused_and_what_was_found_is_kept() {
     let limits = so_much_work(8_000);
@@ -678,8 +677,8 @@ fn what_is_too_much_is_refused_and_what_was_found_is_kept() {
     assert!(text.contains("\"complete\":false"), "{text}");
 }
 
-/// What the default entry of a list means cannot be told: offset 0 from a frame base that nobody gives. It does not have to be
-/// where another one holds, which is at address 0x1000.
+/// The default entry of a list cannot be evaluated: it is offset 0 from a missing frame base. This does not matter where another entry
+/// applies, at address 0x1000.
 #[test]
 fn only_entries_that_hold_have_to_be_understood() {
     for (length, is_found) in [(0x20, true), (0x10, false)] {
@@ -705,7 +704,7 @@ fn only_entries_that_hold_have_to_be_understood() {
     }
 }
 
-/// A dump ends too where what it reads and does not print is too much: each of 100 variables has the list of 10,000 entries.
+/// A dump also ends if it reads too much without printing it: each of 100 variables has the list of 10,000 entries.
 #[test]
 fn a_dump_pays_for_what_it_does_not_print() {
     let limits = so_much_work(200_000);
@@ -790,7 +789,7 @@ pub fn files_that_took() -> [(&'static str, Vec<u8>, Read, bool); 9] {
     ]
 }
 
-/// What each of them may take at most, in steps and in bytes.
+/// The limits of each, in steps and in bytes.
 #[test]
 fn files_that_took_hours_or_gigabytes_do_not() {
     for (name, file, read, is_complete) in files_that_took() {
@@ -865,7 +864,7 @@ fn packed_endless(count: usize) -> Vec<u8> {
     packed_with(".debug_info", &info, &[(".debug_abbrev", &abbreviations)])
 }
 
-/// An archive of one member with a long name, a bundle of so many entries.
+/// Returns an archive with one member, with a long name, that is a bundle of `count` entries.
 fn member_with_bundle(name: &str, count: usize) -> Vec<u8> {
     let bundle = bundle_entries(count);
     let names = format!("{name}/\n\n");
@@ -921,7 +920,7 @@ fn the_same_object_is_checked_once() {
     assert!(meter.steps() < 1_500_000, "{}", meter.steps());
 }
 
-/// Several threads give what one gives, also where the limit is reached.
+/// Several threads give the same as one, also if the limit is reached.
 #[test]
 fn threads_reach_the_limit_where_one_does() {
     let mut file_of_units = Vec::new();
@@ -978,7 +977,7 @@ fn limits_at_their_maximum_do_no_harm() {
     }
 }
 
-/// A stack that grows as long as there are steps ends with a limit before the memory does.
+/// A stack that grows with each step reaches a limit before memory runs out.
 #[test]
 fn an_arena_does_not_grow_without_end() {
     let mut limits = all_limits_at_their_maximum();

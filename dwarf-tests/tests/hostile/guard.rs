@@ -1,17 +1,17 @@
-//! Runs something that must end soon and must not panic, and says with what input it did not.
+//! Runs a function that must end soon without a panic, and reports the input otherwise.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long an answer may take: a second, and more where nothing is optimised and other tests run beside.
+/// The time limit of an answer: a second, or more in unoptimized builds and next to other tests.
 pub const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 1 });
 
 /// After so long the test gives up, as nothing else would end it.
 const GIVE_UP: Duration = Duration::from_secs(120);
 
-/// Watches what runs.
+/// Watches the running function.
 pub struct Guard {
     running: Arc<Mutex<Option<(Instant, String)>>>,
     /// Ends the watcher when it is dropped.
@@ -49,7 +49,7 @@ impl Guard {
         }
     }
 
-    /// Runs `probe` on the input that `what` describes.
+    /// Runs `probe` on an input, which `what` describes.
     pub fn run<T>(&mut self, what: &str, probe: impl FnOnce() -> T) -> Option<T> {
         *self.running.lock().unwrap() = Some((Instant::now(), what.to_owned()));
         let start = Instant::now();
@@ -72,7 +72,7 @@ impl Guard {
         result.ok()
     }
 
-    /// Says what was done, and fails if anything failed.
+    /// Prints a summary, and fails if anything failed.
     pub fn finish(&self, name: &str) {
         let (took, what) = &self.slowest;
         println!(
@@ -96,7 +96,7 @@ pub fn peak_mib() -> u64 {
     peak_kib() / 1024
 }
 
-/// How long this process has had a processor, on whatever else the machine was busy; zero where that is not known.
+/// Returns the processor time of this process, independent of other load. Returns zero if it is unknown.
 pub fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // After the name in brackets: the twelfth and thirteenth fields, in hundredths of a second.

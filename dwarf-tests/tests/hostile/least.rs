@@ -1,5 +1,4 @@
-//! What questions cost that have a meter of their own, which nobody else sees: the least that a limit must be for the answer to
-//! be whole.
+//! Measures the cost of queries with an internal meter, as the smallest limit with which the answer is complete.
 
 use dwarf_tests::cores::generation::Generation;
 use dwarf_tests::cores::writer::{CoreSpec, QueueSpec};
@@ -33,7 +32,7 @@ fn least(limit: Limit, is_enough: impl Fn(Limits) -> bool) -> u64 {
     enough
 }
 
-/// A core with a queue, in whose ring are so many packets that are not finished.
+/// Returns a core with a queue, whose ring has `count` unfinished packets.
 fn with_packets(count: u64) -> Vec<u8> {
     let mut spec = CoreSpec::new(Generation::Gfx11, 110_000);
     spec.queues.push(QueueSpec {
@@ -68,7 +67,7 @@ fn the_packets_of_a_ring_are_paid_for() {
     assert_eq!(more(Limit::Memory), 2000 * size);
 }
 
-/// What is read is there as bytes, as text and in the document, for all lanes: four times its bytes for each lane.
+/// The result exists as bytes, as text and in the document, for all lanes: four times its bytes for each lane.
 #[test]
 fn what_is_read_for_all_lanes_is_paid_for_at_once() {
     // `DW_OP_piece` of 8192 bytes.

@@ -1,4 +1,4 @@
-//! What it costs to annotate machine code that was made to be followed in many ways: in proportion to its length.
+//! The cost of annotating hostile machine code is proportional to its length.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use hetdwarf::arch::WaveSize;
 use hetdwarf::limits::Limits;
 use hetdwarf::meter::Meter;
 
-/// The steps that annotating a file took, the most bytes that were held, and how much code it tells where lanes are.
+/// Returns the steps of annotating a file, the most bytes held, and the amount of code with lane positions.
 fn cost(file: &[u8], meter: &Arc<Meter>) -> (u64, u64, u64) {
     let found = annotate_file_within(file, meter, &Request::new(&|_| true)).unwrap();
     let functions = found.functions.iter();
@@ -18,9 +18,9 @@ fn cost(file: &[u8], meter: &Arc<Meter>) -> (u64, u64, u64) {
     (meter.steps(), meter.peak_bytes(), covered)
 }
 
-/// Whatever the code, no more steps are taken than the file may, and what is allocated grows no faster than the file. Built for release
-/// a step takes up to 0.6 µs here, so that a byte of a large file costs at most 20 µs; the steps are those that real code with many
-/// registers needs (87 a byte, of which a small file has 4,194,304 free).
+/// For any code, the steps stay within the limit of the file, and allocations grow no faster than the file. In a release build a step takes
+/// up to 0.6 µs here, so a byte of a large file costs at most 20 µs. Real code with many registers needs 87 steps a byte, and a small file
+/// has 4,194,304 steps free.
 #[test]
 fn annotating_any_code_costs_no_more_than_its_file_may() {
     let mut told = 0;
@@ -48,7 +48,7 @@ fn annotating_any_code_costs_no_more_than_its_file_may() {
     assert!(told > 15, "{told}");
 }
 
-/// What stands in the code is what the generator says: the names that LLVM gives the instructions.
+/// The generated code has the instructions that the generator names, according to LLVM.
 #[test]
 fn the_code_is_what_llvm_reads() {
     let Some(objdump) = llvm_tool("llvm-objdump") else {

@@ -1,4 +1,4 @@
-//! No input, however malformed, makes anything panic, run for ever or take all memory.
+//! No input, however malformed, causes a panic, an endless run or excessive memory use.
 #![allow(
     clippy::panic,
     clippy::too_many_lines,
@@ -60,7 +60,7 @@ impl Random {
     }
 }
 
-/// The bytes of a file that say most: those of the debug sections and the headers.
+/// Returns the most relevant bytes of a file: the debug sections and the headers.
 fn interesting(data: &[u8]) -> Vec<core::ops::Range<usize>> {
     let mut ranges = vec![0..64.min(data.len())];
     if let Ok(object) = CodeObject::parse(data) {
@@ -204,7 +204,7 @@ fn filled(files: &[(String, Vec<u8>)], guard: &mut Guard, probe: impl Fn(&[u8]))
     }
 }
 
-/// Some snapshots, cut to what is different in them.
+/// Returns some snapshots, cut to their distinct parts.
 fn snapshots() -> Vec<(String, Vec<u8>)> {
     let paths: Vec<_> = wave_cases()
         .iter()
@@ -243,7 +243,7 @@ fn texts() -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Everything, `scale` times as thoroughly as the normal run.
+/// Runs everything, with `scale` times as many samples as the normal run.
 fn objects_and_bundles(scale: usize) {
     let mut guard = Guard::new();
     let (objects, bundles) = (objects(), bundles());

@@ -1,5 +1,5 @@
-//! Machine code in which a lane may have been switched off by any of many instructions, of which each leaves another mask: what
-//! is known of lanes at a place is as much as all of them, and so is what a place asks for.
+//! Tests machine code in which any of many instructions may have switched off a lane, and each leaves another mask. The facts about lanes
+//! at an address, and the reads that it needs, grow with the number of instructions.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use hetdwarf::meter::Meter;
 
 use super::elf::linked_code;
 
-/// A function of gfx90a that narrows EXEC so often without a branch, and restores it at its end.
+/// Returns a function of gfx90a that narrows EXEC `count` times without a branch, and restores it at its end.
 pub fn straight(count: usize) -> Vec<u8> {
     let mut code = Vec::new();
     // s_mov_b64 s[98:99], exec
@@ -29,8 +29,8 @@ pub fn straight(count: usize) -> Vec<u8> {
     linked_code(&code, &[all])
 }
 
-/// Of how many bytes of code it is said where the lanes are, and the steps that it took. None is refused: of what is too much
-/// nothing is begun.
+/// Returns the number of bytes of code with lane positions, and the steps that they took. No step is refused, because work that would be
+/// too much is not begun.
 fn annotated(file: &[u8], meter: Meter) -> (u64, u64) {
     let meter = Arc::new(meter);
     let found = annotate_file_within(file, &meter, &Request::new(&|_| true)).unwrap();
@@ -41,7 +41,7 @@ fn annotated(file: &[u8], meter: Meter) -> (u64, u64) {
     (function.covered, meter.steps())
 }
 
-/// What it takes to say where the lanes are is what the meter says, whatever the code, and never more than the file may.
+/// The meter counts the work of finding lane positions, whatever the code, and it never exceeds the limit of the file.
 #[test]
 fn annotating_costs_no_more_than_the_file_may() {
     let mut costs = Vec::new();
@@ -52,11 +52,11 @@ fn annotating_costs_no_more_than_the_file_may() {
         costs.push((count, steps, covered));
     }
     println!("{costs:?}");
-    // To say it at every place of so many is not linear, and is paid for.
+    // The cost of positions at every address is not linear, and is charged.
     assert!(costs[1].1 > 2 * costs[0].1, "{costs:?}");
 }
 
-/// With fewer steps than all of it takes less is said, and no more is taken.
+/// With fewer steps than the whole needs, fewer positions are found, and no more steps are taken.
 #[test]
 fn what_would_cost_more_than_there_is_is_not_said() {
     let file = straight(50);

@@ -1,5 +1,5 @@
-//! Split DWARF, packages and indices of names that were made to do harm: counts, offsets and references from one file to the other,
-//! and names that all have one hash.
+//! Tests hostile split DWARF, packages and indices of names: counts, offsets and references between the files, and names that all have the
+//! same hash.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::elf::{Section, code_object, object_file, uleb};
 use super::growth::{Read, meter, verify};
 use super::guard::Guard;
 
-/// What is asked with a `.dwo` file.
+/// The commands that use a `.dwo` file.
 const COMMANDS: [&str; 8] = [
     "info FILE",
     "dump FILE --dwo DWO --debug-info --debug-line --debug-loclists",
@@ -71,7 +71,7 @@ fn dwo(units: &[u8], others: &[(&str, &[u8])]) -> Vec<u8> {
     object_file(1, &sections)
 }
 
-/// A split unit with so many variables whose names, lists and types are numbers that nothing has.
+/// Returns a split unit with `count` variables, whose names, lists and types are numbers that do not exist.
 fn variables(number: u64, count: usize, index: u64, offset: u32) -> Vec<u8> {
     let mut entries = vec![1, 2];
     entries.extend(uleb(index));
@@ -82,7 +82,7 @@ fn variables(number: u64, count: usize, index: u64, offset: u32) -> Vec<u8> {
     unit(5, number, &entries)
 }
 
-/// An index of a package, of units: version 5, so many columns, units and slots.
+/// Returns a unit index of a package: version 5, with these numbers of columns, units and slots.
 fn package_index([columns, units, slots]: [u32; 3], rest: usize) -> Vec<u8> {
     let mut bytes = vec![5, 0, 0, 0];
     bytes.extend([columns, units, slots].map(u32::to_le_bytes).concat());
@@ -196,7 +196,7 @@ fn run(guard: &mut Guard, (test, name): (&str, &str), object: &[u8], dwo: &[u8])
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Whatever one file says of the other, every command ends with one of its statuses.
+/// Whatever one file says about the other, every command ends with a documented status.
 #[test]
 fn pairs_of_files_end_with_an_answer_or_an_error() {
     let mut guard = Guard::new();
@@ -238,7 +238,7 @@ fn hash(name: &str) -> u32 {
     })
 }
 
-/// So many names that all have one hash: a letter that is one more counts 33 times, as much as the one after it has less (`1a`, `2@`).
+/// Returns names with equal hashes: incrementing a letter adds 33, and decrementing the next one by 33 compensates (`1a`, `2@`).
 fn same_hash(count: usize) -> Vec<String> {
     let bits = usize::BITS - count.leading_zeros();
     let name = |number: usize| -> String {
@@ -286,8 +286,8 @@ fn names(count: usize) -> Vec<u8> {
     ])
 }
 
-/// An index whose names have one hash costs no more than its length: twice as many names take twice as many steps, and the time does
-/// not grow with their square.
+/// An index whose names share one hash costs no more than its length: twice as many names take twice as many steps, and time does not grow
+/// quadratically.
 #[test]
 fn names_of_one_hash_cost_what_other_names_do() {
     let one = same_hash(100);

@@ -1,4 +1,4 @@
-//! Types that make much work of a variable of few bytes.
+//! Tests types that make a variable of few bytes expensive.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const UPPER_BOUND: u64 = 0x2f;
 const BYTE_SIZE: u64 = 0x0b;
 const CONST_VALUE: u64 = 0x1c;
 
-/// A function with one variable of type `ty`, in memory, and types, whose numbers start with 3.
+/// Returns a function with one variable of type `ty`, in memory, and types, numbered from 3.
 fn file(ty: usize, types: Vec<Entry>) -> Vec<u8> {
     let attributes = vec![
         (crafted::NAME, A::name("v")),
@@ -45,7 +45,7 @@ fn file(ty: usize, types: Vec<Entry>) -> Vec<u8> {
     ])
 }
 
-/// What the variables of the frame cost, in steps; and whether the limit was reached.
+/// Returns the cost of the frame's variables in steps, and true if the limit was reached.
 fn steps(file: &[u8]) -> (u64, bool) {
     let meter = Arc::new(Meter::new(&Default::default(), file.len() as u64));
     let object = CodeObject::parse_within(file, &meter).unwrap();
@@ -56,8 +56,8 @@ fn steps(file: &[u8]) -> (u64, bool) {
     (stop.meter().steps(), stop.meter().refused().is_some())
 }
 
-/// Two hundred arrays of each other have no size, which is found out by looking at 64 of them from each one: 38,400 steps for 64 arrays
-/// and their bounds from each of 200. As nothing of their layout depends on the lane, it is not asked for in 64 lanes.
+/// Two hundred mutually nested arrays have no size. Finding this out visits 64 of them from each one: 38,400 steps for 64 arrays and their
+/// bounds from each of 200. Their layout does not depend on the lane, so it is not computed for 64 lanes.
 #[test]
 fn a_layout_without_questions_is_that_of_all_lanes() {
     let mut types = vec![crafted::int(1)];
@@ -71,7 +71,7 @@ fn a_layout_without_questions_is_that_of_all_lanes() {
     assert!(!is_limit);
 }
 
-/// The value of each of 1296 elements is looked for among all enumerators, and is that of none, in each of 64 lanes.
+/// The value of each of 1296 elements is compared with all enumerators without a match, in each of 64 lanes.
 #[test]
 fn enumerators_that_are_looked_through_are_paid_for() {
     let of = |enumerators: u64| {

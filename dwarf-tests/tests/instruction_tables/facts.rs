@@ -1,8 +1,7 @@
-//! What LLVM's text does not say, by the names of instructions: the one list that is written by hand.
+//! Lists facts by the names of instructions that LLVM's text does not contain. This list is written by hand.
 //!
-//! Which instructions change `scc`, `exec` and `m0` besides what they name, and which choose their destination when the
-//! program runs, is from AMD's instruction set architecture documents, the tables of operations. Which have an effect,
-//! and which, is what `src/isa/effect.rs` has for them.
+//! AMD's instruction set architecture documents, in the tables of operations, say which instructions change `scc`, `exec` and `m0`
+//! implicitly, and which choose their destination at run time. The effects are those of `src/isa/effect.rs`.
 
 use super::table::layout::Encoding;
 
@@ -228,8 +227,8 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("VgprMsb", "s_set_vgpr_msb"),
 ];
 
-/// The other scalar instructions: they write what they name, have no effect of their own, and go on to the next. A name
-/// that is in no list is one that nobody looked at.
+/// The other scalar instructions: they write the named registers, have no other effect, and continue with the next instruction. A name in
+/// no list has not been reviewed.
 const NOTHING_ELSE: &str = "s_atomic_* s_buffer_* s_scratch_* s_store_* s_dcache_* s_prefetch_* s_atc_probe* \
      s_ttracedata* s_add_f16 s_add_f32 s_barrier s_barrier_init s_barrier_join s_barrier_signal \
      s_barrier_wait s_bitreplicate_b64_b32 s_bitset0_b32 s_bitset0_b64 s_bitset1_b32 \
@@ -249,7 +248,7 @@ const NOTHING_ELSE: &str = "s_atomic_* s_buffer_* s_scratch_* s_store_* s_dcache
      s_setreg_imm32_b32 s_setvskip s_sext_i32_i16 s_sext_i32_i8 s_sleep_var s_sub_f16 s_sub_f32 \
      s_trunc_f16 s_trunc_f32 s_version s_wakeup s_wakeup_barrier";
 
-/// Bytes of memory for each lane, and the loads and stores of them, without what stands before the first `_`.
+/// The bytes of memory for each lane, and their loads and stores, without the name's prefix before the first `_`.
 const ACCESSES: &[(&str, &str)] = &[
     (
         "Access(1)",
@@ -274,8 +273,8 @@ const ACCESSES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Rows that LLVM prints only as part of something larger: the first parts of instructions of two parts, and instructions
-/// whose unused fields have to have certain values.
+/// Rows that LLVM prints only as part of a larger instruction: the first parts of two-part instructions, and instructions whose unused
+/// fields require certain values.
 pub const UNASKED: &[(&str, Encoding, u32, &str, &str)] = &[
     (
         "gfx1250",
@@ -363,7 +362,7 @@ pub fn operation(encoding: Encoding, name: &str) -> Option<&'static str> {
     found.next().map(|(operation, _)| *operation)
 }
 
-/// Returns true if somebody looked at what a scalar instruction does besides what LLVM's text says.
+/// Returns true if the facts of a scalar instruction beyond LLVM's text have been reviewed.
 pub fn is_known(name: &str) -> bool {
     let lists = OPERATIONS.iter().map(|(_, names)| *names);
     SCC_AND_EXEC.iter().any(|part| name.contains(part))

@@ -1,7 +1,6 @@
-//! What LLVM's disassembler says of every opcode of an encoding.
+//! Runs LLVM's disassembler on every opcode of an encoding.
 //!
-//! Each opcode is asked for in words whose fields name registers that tell them apart: where `v24` stands in the text, that
-//! is the field with 24 in it.
+//! Each opcode is probed with words whose fields name distinct registers: `v24` in the text identifies the field with value 24.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use std::process::Command;
 
 use super::table::layout::{Bits, Encoding, Layout};
 
-/// A place for an operand: its letter in the tables, its field, and the number of the register that is put there.
+/// A field for an operand: its letter in the tables, its position, and the number of the register in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     pub letter: char,
@@ -26,14 +25,14 @@ pub struct Probe {
     pub fields: Vec<Field>,
 }
 
-/// What LLVM prints of a probe, and how long it is in dwords.
+/// LLVM's text for a probe, and its length in dwords.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub text: String,
     pub dwords: usize,
 }
 
-/// Where the next probe begins; no instruction is longer.
+/// The distance between probes. No instruction is longer.
 const PITCH: usize = 8;
 /// `s_nop 0`, which is the same everywhere.
 const NOP: u32 = 0xbf80_0000;
@@ -56,7 +55,7 @@ pub fn skeleton(layout: &Layout, opcode: u32) -> Vec<u32> {
     dwords
 }
 
-/// How many opcodes the encoding has room for.
+/// Returns the number of possible opcodes of the encoding.
 pub fn opcodes(layout: &Layout) -> u32 {
     1 << layout
         .opcode
@@ -65,7 +64,7 @@ pub fn opcodes(layout: &Layout) -> u32 {
         .sum::<u32>()
 }
 
-/// Which opcode these dwords have.
+/// Returns the opcode in these dwords.
 pub fn opcode(layout: &Layout, dwords: &[u32]) -> u32 {
     let (mut opcode, mut shift) = (0, 0);
     for Bits(word, low, width) in layout.opcode {
@@ -90,7 +89,7 @@ pub struct Llvm {
 }
 
 impl Llvm {
-    /// Returns true if LLVM has the processor: of one that it has not it says so.
+    /// Returns true if LLVM has the processor. Otherwise LLVM prints a message.
     pub fn knows(&self, processor: &str) -> bool {
         let source = self.folder.join("nothing.s");
         std::fs::write(&source, "").unwrap();
@@ -106,7 +105,7 @@ impl Llvm {
     pub fn ask(&self, processor: &str, features: &str, probes: &[Vec<u32>]) -> Vec<Option<Answer>> {
         let mut answers = vec![None; probes.len()];
         let mut start = 0;
-        // LLVM can fail on a word; what it printed before counts, and the next one is asked anew.
+        // LLVM can fail on a word. The output before it is used, and the next word is tried in a new run.
         while start < probes.len() {
             let found = self.run(processor, features, &probes[start..]);
             let reached = found.keys().next_back().map_or(0, |last| last + 1);
@@ -180,7 +179,7 @@ impl Llvm {
     }
 }
 
-/// The ways in which an opcode of the encoding is asked for; the first that LLVM knows counts.
+/// Returns the ways to probe an opcode of the encoding. The first that LLVM accepts is used.
 pub fn probes(layout: &Layout, opcode: u32) -> Vec<Probe> {
     let field = |letter, word, low, width, value, register| Field {
         letter,

@@ -1,4 +1,4 @@
-//! Which registers an instruction writes, and the row's text, from what LLVM prints of a probe.
+//! Derives the written registers of an instruction, and the row's text, from LLVM's output for a probe.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub struct Parsed {
     /// The name as it is printed.
     pub name: String,
     pub operands: Vec<Operand>,
-    /// What follows the operands.
+    /// The modifiers after the operands.
     pub modifiers: Vec<String>,
     pub dwords: usize,
 }
@@ -130,7 +130,7 @@ fn operand(probe: &Probe, text: &str) -> Operand {
     }
 }
 
-/// The row's shape, as the table spells it. `other` is what the same probe is in waves of 64 lanes, with halves of registers.
+/// Returns the row's shape in the table's notation. `other` is the same probe in waves of 64 lanes, with register halves.
 pub fn shape(encoding: Encoding, one: &Parsed, other: &Parsed) -> String {
     let by_wave = one.operands.first().map(|o| o.count) != other.operands.first().map(|o| o.count);
     let some = |name: &str, count: u8| format!("{name}({count})");
@@ -235,7 +235,7 @@ pub fn shape(encoding: Encoding, one: &Parsed, other: &Parsed) -> String {
     }
 }
 
-/// What reads the register that other instructions write.
+/// The instructions that read the register that similar instructions write.
 const READ_ALONE: &[&str] = &[
     "s_cmpk_",
     "s_setreg",
@@ -248,8 +248,8 @@ const READ_ALONE: &[&str] = &[
     "s_atc_probe",
 ];
 
-/// The operands of the row's text: for each its field's letter, the register file where that is not the usual one of the
-/// encoding, how many registers it is (`w`: one bit for each lane), `h` for half of one, and the kind of its constants; `?` if one is not known.
+/// Returns the operands of the row's text. Each has its field's letter, the register file if it is unusual for the encoding, the number of
+/// registers (`w`: one bit for each lane), `h` for a half, and the kind of its constants. An unknown part is `?`.
 pub fn operands(
     encoding: Encoding,
     one: &Parsed,
@@ -291,7 +291,7 @@ pub fn operands(
             }),
         }
     }
-    // Asked for with none of the halves chosen, it says so if that is not what it is without.
+    // The probe selects no half, and the text shows if that differs from the default.
     if one
         .modifiers
         .iter()

@@ -1,4 +1,4 @@
-//! The rows of all generations, and the file that they make.
+//! Makes the rows of all generations, and the generated file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,23 +8,23 @@ use super::probe::{self, Field, Llvm, Probe};
 use super::shape::{self, Parsed};
 use super::table::layout::{Encoding, Layout};
 
-/// Processors with the same layouts of encodings: a column for those that share one, and one for each of the others.
+/// Processors with the same layouts of encodings: a shared column, and one for each processor with its own.
 pub struct Generation {
     pub name: &'static str,
     pub layouts: &'static [Layout],
-    /// True if VOP3 can have a literal; LLVM fails on those of gfx9.
+    /// True if VOP3 can have a literal. LLVM fails on those of gfx9.
     pub has_vop3_literal: bool,
     pub processors: &'static [Processor],
 }
 
 pub struct Processor {
     pub name: &'static str,
-    /// True if it has a column of its own, in which stands what the shared one has and it has not otherwise.
+    /// True if it has its own column, with its differences from the shared one.
     pub has_column: bool,
     pub wave_size: u32,
 }
 
-/// Opcodes of each encoding, with what is known of the instruction.
+/// The opcodes of each encoding, with the facts about the instruction.
 pub type Rows = BTreeMap<(Encoding, u32), String>;
 
 /// The file of the rows.
@@ -87,7 +87,7 @@ pub fn file(generations: &[Generation], llvm: &Llvm) -> String {
 }
 
 impl Generation {
-    /// The name of each column, and what stands in it: that of the shared one, and of the processors that have their own.
+    /// Returns the name and contents of each column: the shared one, and those of processors that have their own.
     fn columns(&self, llvm: &Llvm) -> Vec<(&'static str, Rows)> {
         let mut shared = Rows::new();
         let all: Vec<Rows> = self
@@ -136,7 +136,7 @@ impl Generation {
         [(self.name, shared)].into_iter().chain(own).collect()
     }
 
-    /// What LLVM says of every opcode on a processor.
+    /// Returns LLVM's description of every opcode on a processor.
     pub fn rows(&self, llvm: &Llvm, processor: &Processor) -> Rows {
         let (mut keys, mut asked) = (Vec::new(), Vec::new());
         for (place, layout) in self.layouts.iter().enumerate() {
@@ -156,14 +156,14 @@ impl Generation {
         }
         let usual = format!("+wavefrontsize{}", processor.wave_size);
         let answers = llvm.ask(processor.name, &usual, &asked);
-        // What depends on the wave size, and the halves of registers that LLVM tells on request alone on some.
+        // The parts that depend on the wave size, and register halves that LLVM only prints on request for some processors.
         let wide = match processor.wave_size {
             32 => llvm.ask(processor.name, "+wavefrontsize64,+real-true16", &asked),
             _ => answers.clone(),
         };
         let mut found: BTreeMap<(usize, u32), (Probe, Parsed, Parsed)> = BTreeMap::new();
         let answers: Vec<_> = keys.into_iter().zip(answers).zip(wide).collect();
-        // What LLVM remarks on (`/*Invalid register…*/`) counts only if there is nothing else.
+        // LLVM's output with remarks (`/*Invalid register…*/`) is used only if there is no other.
         for accepts_remarks in [false, true] {
             for (((place, opcode, probe), one), other) in &answers {
                 let Some(answer) = one.clone().or_else(|| other.clone()) else {
@@ -199,7 +199,7 @@ impl Generation {
         rows
     }
 
-    /// What kind of constant each source takes: a letter after its operand where it is not one of 32 bits.
+    /// Returns the kind of constant of each source: a letter after its operand, unless it has 32 bits.
     fn constants(
         &self,
         llvm: &Llvm,
@@ -243,7 +243,7 @@ impl Generation {
     }
 }
 
-/// Kinds of constants: the letter and what is printed if it is of the kind; the code of the source; and the literal.
+/// The kinds of constants: the letter and the text that identifies the kind, the code of the source, and the literal.
 const CONSTANTS: &[((char, &str), u32, Option<u32>)] = &[
     // The bits of an integer, where others have 0.5.
     (('i', "0x3800"), 240, None),

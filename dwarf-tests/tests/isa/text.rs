@@ -1,4 +1,4 @@
-//! One instruction as LLVM's disassembler prints it, and what must be true of ours.
+//! Parses an instruction in the text of LLVM's disassembler, and compares hetdwarf's with it.
 
 use hetdwarf::arch::WaveSize;
 use hetdwarf::isa::{Effect, Instruction, MachineRegister, Operand, Span};
@@ -76,7 +76,7 @@ impl Text {
         })
     }
 
-    /// How many operands in front are destinations, by what the instructions of this name do.
+    /// Returns the number of leading operands that are destinations, by the name of the instruction.
     fn destinations(&self) -> usize {
         let none_scalar = [
             "s_cmp_",
@@ -214,7 +214,7 @@ impl Text {
     }
 }
 
-/// What we decoded must be what LLVM printed.
+/// Compares a decoded instruction with LLVM's text.
 pub fn compare(
     ours: &Instruction,
     dwords: &[u32],
@@ -276,8 +276,8 @@ pub fn compare(
     if text.is("bvh8") || text.is("bvh_dual") {
         return Ok(());
     }
-    // What is written by a compare and swap is half of the data, where both stand in one field; LLVM
-    // prints the field. Nor does it count well what an image instruction with a status word writes.
+    // A compare and swap writes half of its data, if both are in one field; LLVM prints the field. LLVM's count is also wrong for the
+    // registers that an image instruction with a status word writes.
     let tied = text.is("cmpswap") && !text.starts(&["flat", "global"]);
     if (tied || text.starts(&["image"])) && written.len() == 1 && found.len() == 1 {
         let first = |span: &String| {
@@ -310,8 +310,8 @@ pub fn compare(
     effect(ours, &text)
 }
 
-/// LLVM takes the code of a literal for one where there can be none: as a destination or a sampler. And it
-/// accepts it, for nothing, in the field of a source that the operation does not have.
+/// Returns true if LLVM treats the code of a literal as one where literals are invalid: as a destination or a sampler. It also accepts the
+/// code in an unused source field.
 fn has_wrong_literal(dwords: &[u32], text: &str) -> bool {
     let invalid =
         |operand: &str| operand.contains("0x") && operand.contains("/*Invalid immediate*/");
@@ -342,13 +342,13 @@ fn is_dubious(text: &str) -> bool {
     text.contains("Warning") || text.contains("/*Invalid") || no_register
 }
 
-/// LLVM takes the encoding of gfx9's VOP3 for `v_fma_mix` also where it is another one or none.
+/// Returns true if LLVM uses gfx9's VOP3 encoding for `v_fma_mix` where it is another encoding or none.
 pub fn is_garbage(first: u32, text: &str, processor: &str) -> bool {
     !processor.starts_with("gfx9") && first >> 26 == 0x34 && text.starts_with("v_fma_mix")
 }
 
-/// What LLVM decodes and we refuse: a word that is there to be illegal, and literals in encodings that have
-/// none.
+/// Returns true for words that LLVM decodes and hetdwarf rejects: a word that is defined to be illegal, and literals in encodings without
+/// literals.
 pub fn may_refuse(first: u32, text: &str) -> bool {
     let text = Text::new(text);
     let literal = text.operands.iter().any(|operand| operand.contains("0x"));
@@ -422,7 +422,7 @@ fn effect(ours: &Instruction, text: &Text) -> Result<(), String> {
             if !is_first(&first_register(operand(0))) {
                 return differs("dst", &dst, operand(0));
             }
-            // A mask that is written or read besides is named before or behind.
+            // An additional mask operand that is written or read is named first or last.
             let first = if text.operands.get(1).is_some_and(|one| is_mask(text, one)) {
                 2
             } else {
@@ -576,8 +576,8 @@ fn number(text: &str) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// Several scalar registers start at an even number, more than two at one divisible by four; LLVM prints
-/// others as if they did.
+/// Returns true if a range of scalar registers is aligned: to even numbers, or to multiples of four for more than two. LLVM prints others
+/// as if they were.
 fn is_aligned(span: Span) -> bool {
     let alignment = if span.count > 2 {
         4

@@ -1,4 +1,4 @@
-//! An object with many programs, as LLVM's assembler and linker make it.
+//! Builds an object with many programs, using LLVM's assembler and linker.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -163,9 +163,9 @@ fn run(tool: &Path, arguments: &[&str]) {
 
 /// Makes the object.
 ///
-/// * `name`: of the files that it is made of.
+/// * `name`: the name of its source files.
 ///
-/// `None` if LLVM's tools are absent.
+/// Returns `None` if LLVM's tools are absent.
 pub fn make(target: &Target, programs: &[Program], name: &str, folder: &Path) -> Option<Vec<u8>> {
     let (assembler, linker) = (llvm_tool("llvm-mc")?, llvm_tool("ld.lld")?);
     let path = |end: &str| folder.join(format!("{name}.{end}"));

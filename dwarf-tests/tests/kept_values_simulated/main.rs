@@ -1,6 +1,5 @@
-//! Values that the debugging information does not give, in programs that are made at random: what is shown is what the variable
-//! was where its location list gave it last, or on entry. The programs are walked through by an interpreter of their own, and
-//! assembled by LLVM, so that nothing here reads machine code as the library does.
+//! Tests recovered values in random programs: each equals the variable's value where its location list last gave it, or on entry. A
+//! separate interpreter runs the programs, and LLVM assembles them, so the test does not read machine code like the library.
 
 #![allow(
     clippy::unwrap_used,
@@ -86,7 +85,7 @@ fn snapshot(target: &Target, program: &Program, machine: &Machine, pc: u64) -> S
     Snapshot::from_json(wave.to_string().as_bytes()).unwrap()
 }
 
-/// What is known of a stop.
+/// The facts about a stop.
 struct Question<'q> {
     name: String,
     program: &'q Program,
@@ -97,7 +96,7 @@ struct Question<'q> {
 }
 
 impl Question<'_> {
-    /// What may be shown for a variable in a lane, if anything.
+    /// Returns true if a value may be shown for a variable in a lane.
     fn is_right(&self, variable: usize, lane: usize, as_of: Option<u64>, word: u32) -> bool {
         match as_of {
             Some(pc) => {
@@ -195,7 +194,7 @@ fn check(target: &Target, seeds: std::ops::Range<u64>, tally: &mut Tally) {
     }
 }
 
-/// How many programs there are for each target.
+/// The number of programs for each target.
 const PROGRAMS: u64 = 1000;
 
 fn check_target(number: usize) {

@@ -1,10 +1,10 @@
-//! Programs that are made at random, with what each instruction does.
+//! Generates random programs, with the effect of each instruction.
 
 use dwarf_tests::simulator::Random;
 
 use super::target::Target;
 
-/// What an instruction reads.
+/// The source operand of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
     Vector(u8),
@@ -33,7 +33,7 @@ pub struct Vector {
     pub sources: [Source; 3],
 }
 
-/// What an instruction does.
+/// The effect of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
     Nothing,
@@ -125,7 +125,7 @@ pub enum Action {
         scc: bool,
         to: usize,
     },
-    /// Of the function that clobbers.
+    /// A call of the function that clobbers registers.
     Call,
     End,
 }
@@ -136,7 +136,7 @@ pub struct Instruction {
     pub action: Action,
 }
 
-/// Where a variable is in a range of instructions.
+/// The location of a variable in a range of instructions.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
     Vector(u8),
@@ -538,7 +538,7 @@ impl Maker<'_> {
             true => ("s_add_co_u32", "s_add_co_ci_u32"),
             false => ("s_add_u32", "s_addc_u32"),
         };
-        // Of the address and its registers nothing is looked at.
+        // The address and its registers are not checked.
         for text in [
             "s_getpc_b64 s[34:35]".to_owned(),
             format!("{add} s34, s34, clobber@rel32@lo+4"),
@@ -549,7 +549,7 @@ impl Maker<'_> {
         self.put("s_swappc_b64 s[30:31], s[34:35]".to_owned(), Action::Call);
     }
 
-    /// Where a jump goes that is put before its target is known.
+    /// Sets the target of a jump that was emitted before the target was known.
     fn aim(&mut self, jump: Option<usize>) {
         let here = self.code.len();
         let Some(at) = jump else { return };

@@ -1,6 +1,6 @@
-//! How the targets spell instructions.
+//! Defines the spelling of instructions on the targets.
 
-/// A processor, with what differs in its assembly.
+/// A processor, with the differences of its assembly.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     pub name: &'static str,

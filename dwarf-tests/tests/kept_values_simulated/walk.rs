@@ -1,4 +1,4 @@
-//! A walk through a program: the machine after each instruction, and what each variable was where its location list gave it.
+//! Walks through a program: the machine after each instruction, and each variable's value where its location list gave it.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct Machine {
     pub rows: BTreeMap<u32, Vec<u32>>,
 }
 
-/// What a variable was at the last instruction that a lane executed in one of its ranges.
+/// The value of a variable at the last instruction that a lane executed in one of its ranges.
 pub type Given = BTreeMap<(usize, usize), (usize, u32)>;
 
 /// A stop before an instruction.
@@ -250,7 +250,7 @@ impl Machine {
 impl Walk {
     /// Walks through a program, with a stop before some of the instructions.
     pub fn new(target: &Target, program: &Program, seed: u64) -> Walk {
-        /// How many instructions are executed.
+        /// The most instructions that are executed.
         const MOST: usize = 3000;
         let mut random = Random::new(seed);
         let start = Machine::new(target, program, &mut random);

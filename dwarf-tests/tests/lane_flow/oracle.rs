@@ -1,12 +1,12 @@
-//! A second, concrete way to find where a lane goes on: from the text of LLVM's disassembler, with the numbers that
-//! registers and memory have at the stop, both ways at every branch. Nothing is joined, asked for in between or
-//! forgotten, and nothing of the library is used.
+//! Finds where a lane resumes with a second, concrete method: it follows the text of LLVM's disassembler with the values of registers and
+//! memory at the stop, both ways at every branch. It never joins states, reads the wave again, or forgets a value, and uses nothing of the
+//! library.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use dwarf_tests::disassembly::Line;
 
-/// What a dword is.
+/// The value of a dword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dword {
     Word(u32),
@@ -15,7 +15,7 @@ pub enum Dword {
     Unknown,
 }
 
-/// Where registers begin among all.
+/// The positions of special registers among all registers.
 const VCC: usize = 106;
 const M0: usize = 108;
 const SCALARS: usize = 109;
@@ -93,17 +93,17 @@ pub struct Code {
     wave_dwords: usize,
 }
 
-/// What a stop has: scalar registers, lanes of vector registers and dwords of scratch.
+/// The state at a stop: scalar registers, lanes of vector registers and dwords of scratch.
 pub trait Machine {
     fn scalar(&self, index: usize) -> u32;
     fn vector(&self, register: usize, lane: usize) -> u32;
     fn scratch(&self, address: i64) -> u32;
 }
 
-/// What became of a lane.
+/// The end of a lane's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// On at one of these places; `leaves`, `ends`: or never in the function.
+    /// The lane resumes at one of these addresses. `leaves`, `ends`: or never in the function.
     Found {
         on: BTreeSet<u64>,
         leaves: bool,
@@ -488,7 +488,7 @@ impl<M: Machine> Walker<'_, M> {
         })
     }
 
-    /// What the calling convention gives to a callee is not known after it.
+    /// Registers that the calling convention allows a callee to change are unknown after it.
     fn call(&mut self) {
         for n in 0..SCALARS {
             let kept = matches!(n, 32..=39 | 48..=55 | 64..=71 | 80..=87 | 96..=105);
@@ -608,7 +608,7 @@ impl<M: Machine> Walker<'_, M> {
             }
         }
         if name.starts_with("v_dual") {
-            // The second half names its destination after `::`; nothing of it is a mask.
+            // The second half names its destination after `::`. It never writes a mask.
             for register in 0..1024 {
                 let text_has_it = operands
                     .iter()

@@ -1,4 +1,4 @@
-//! Random structured programs in OpenCL: branches, loops with several exits, switches and calls on values that differ by lane.
+//! Generates random structured programs in OpenCL: branches, loops with several exits, switches and calls on values that differ by lane.
 
 /// A sequence of numbers, the same for the same seed (SplitMix64).
 pub struct Numbers(pub u64);
@@ -17,7 +17,7 @@ impl Numbers {
     }
 }
 
-/// What is around a statement.
+/// The context of a statement.
 #[derive(Clone, Copy)]
 struct Around {
     depth: u32,

@@ -1,4 +1,4 @@
-//! One wave: its registers and memory, and what instructions do to them.
+//! Emulates a wave: its registers and memory, and the effects of instructions.
 
 use core::ops::Range;
 
@@ -7,7 +7,7 @@ use hetdwarf::wave::{AccessError, Memory, Wave};
 
 use super::program::{AGPRS, EXEC, Instruction, Operand, PRIVATE_BASE, Program, VCC};
 
-/// Where the arguments, `in` and `out` are.
+/// The addresses of the arguments, `in` and `out`.
 const ARGUMENTS: u64 = 0x10_0000;
 const INPUT: u64 = 0x20_0000;
 const OUTPUT: u64 = 0x30_0000;
@@ -22,14 +22,14 @@ pub struct Machine {
     /// The vector registers, lane by lane, then the accumulation registers.
     pub v: Vec<[u32; 64]>,
     scc: bool,
-    /// Where it is.
+    /// The program counter.
     pub pc: u64,
     wave_size: WaveSize,
     scratch: Vec<u8>,
     memory: Vec<(u64, Vec<u8>)>,
 }
 
-/// What an instruction came to besides.
+/// A side result of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Nothing.
@@ -274,7 +274,7 @@ impl Machine {
         ))
     }
 
-    /// Runs one instruction. None if the emulator does not know it, or it reaches memory that is not there.
+    /// Runs one instruction. Returns None if the emulator does not know it, or it accesses missing memory.
     pub fn step(&mut self, one: &Instruction) -> Option<Event> {
         self.pc = one.next;
         if let Some((second, count)) = &one.second {
@@ -709,7 +709,7 @@ impl Machine {
         };
         let lanes = self.lanes() as i64;
         for lane in self.active() {
-            // Where it is: in the wave's scratch, from this byte of the lane on, or in memory.
+            // The address: in the wave's scratch, at this byte of the lane, or in memory.
             let own = i64::from(match address {
                 Operand::Vectors(first, 1) => self.v[first][lane],
                 _ => 0,

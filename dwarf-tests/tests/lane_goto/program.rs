@@ -1,4 +1,4 @@
-//! Code objects as the emulator runs them: instructions out of LLVM's disassembly, and the bytes that are loaded.
+//! Reads code objects for the emulator: instructions from LLVM's disassembly, and the loaded bytes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -8,7 +8,7 @@ use object::{Object, ObjectSegment, ObjectSymbol};
 
 use dwarf_tests::disassembly::{Line, disassemble};
 
-/// Where EXEC, VCC and M0 are among the scalar registers.
+/// The positions of EXEC, VCC and M0 among the scalar registers.
 pub const EXEC: usize = 126;
 /// See [`EXEC`].
 pub const VCC: usize = 106;
@@ -27,7 +27,7 @@ pub enum Operand {
     Scalars(usize, usize),
     /// Vector registers: the first, how many.
     Vectors(usize, usize),
-    /// An integer; those of 64 bits are sign-extended.
+    /// An integer. 64-bit ones are sign-extended.
     Number(i64),
     /// `null`, `off`.
     Null,
@@ -38,36 +38,36 @@ pub enum Operand {
 /// An instruction.
 #[derive(Clone, Debug)]
 pub struct Instruction {
-    /// Where it is.
+    /// The address.
     pub address: u64,
-    /// Where the next one is.
+    /// The address of the next instruction.
     pub next: u64,
     /// As the disassembler has it.
     pub text: String,
     /// Without `_e32` and `_e64`.
     pub name: String,
-    /// Its operands, those of the second half of a pair of instructions too.
+    /// The operands, including those of the second half of a pair of instructions.
     pub operands: Vec<Operand>,
     /// The second half of a pair of instructions (`v_dual_…`), and how many operands the first has.
     pub second: Option<(String, usize)>,
     /// `offset:` of an access to memory.
     pub offset: i64,
-    /// Where a branch goes.
+    /// The target of a branch.
     pub target: u64,
     /// True if something jumps here, or the instruction before jumps.
     pub is_first: bool,
 }
 
-/// What is loaded, and where things are.
+/// The loaded bytes, and the addresses of parts.
 pub struct Program {
     /// In the order of addresses.
     pub instructions: Vec<Instruction>,
     indices: HashMap<u64, usize>,
     /// The segments.
     pub image: Vec<(u64, Vec<u8>)>,
-    /// How many lanes waves have.
+    /// The wave size.
     pub wave_size: WaveSize,
-    /// Where the kernel `k` begins.
+    /// The address of the kernel `k`.
     pub entry: u64,
     /// The scalar register with the address of its arguments.
     pub arguments: usize,
@@ -163,8 +163,8 @@ impl Instruction {
         self.name == "s_branch" || self.name.starts_with("s_cbranch")
     }
 
-    /// Returns true if it is no control, and so does something for the lanes that are active: not scalar instructions, branches,
-    /// waits, and what reads or writes a lane of a vector register.
+    /// Returns true if the instruction acts on the active lanes. Scalar instructions, branches and waits do not, nor do instructions that
+    /// access one lane of a vector register.
     #[must_use]
     pub fn acts(&self) -> bool {
         match self.name.as_str() {

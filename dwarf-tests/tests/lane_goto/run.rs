@@ -1,8 +1,8 @@
-//! What happened in a wave: which lanes were active at each instruction, and from it where each lane is that waits.
+//! Records a run of a wave: the active lanes at each instruction, and from these the position of each waiting lane.
 //!
-//! What is right for a waiting lane is defined by what it did last and will do next. An instruction *acts* on a lane if it
-//! executes while the lane is active and is not control; the *gap* of a lane lies between the last that acted on it and
-//! the next one that will.
+//! The correct position of a waiting lane depends on its last and next instructions. An instruction *acts* on a lane if it executes while
+//! the lane is active and is not control flow. The *gap* of a lane lies between the last instruction that acted on it and the next one that
+//! will.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::program::{EXEC, Instruction, Operand, Program};
 pub struct Step {
     /// Its number in the program.
     pub index: usize,
-    /// The lanes that are active: in sections in which other lanes execute those of the program all the same.
+    /// The active lanes. In sections in which other lanes execute, these are the program's lanes all the same.
     pub active: u64,
     /// True if it does something for the lanes that are active.
     pub acts: bool,
@@ -41,19 +41,19 @@ pub struct Run {
     pub calls: Vec<Call>,
 }
 
-/// Why a wave was not run.
+/// The reason why a wave was not run.
 #[derive(Debug)]
 pub enum Failure {
-    /// An instruction that the emulator does not know, or that reaches what is not there.
+    /// An instruction that the emulator does not know, or that accesses something missing.
     Instruction(String),
     /// It did not end.
     TooLong,
 }
 
-/// How many instructions are run.
+/// The most instructions that are run.
 const MOST: usize = 400_000;
 
-/// The mask with the active lanes while other lanes execute: the register that it was saved in.
+/// The register that holds the mask of active lanes while other lanes execute.
 #[derive(Clone, Copy)]
 struct Section {
     saved: usize,
@@ -78,7 +78,7 @@ fn ends_section(one: &Instruction, section: Section) -> bool {
     one.name.starts_with("s_mov_b") && from == section.saved
 }
 
-/// Runs a wave to its end. `each` sees it before every instruction.
+/// Runs a wave to its end, and calls `each` before every instruction.
 ///
 /// # Errors
 /// If it cannot be run.
@@ -150,10 +150,10 @@ pub fn run(
     }
 }
 
-/// Where a lane is that waits.
+/// The position of a waiting lane.
 #[derive(Clone, Debug, Default)]
 pub struct Waiting {
-    /// How many frames further out than the innermost.
+    /// The number of frames from the innermost outwards.
     pub frame: usize,
     /// Every address that is right.
     pub right: BTreeSet<u64>,
@@ -161,14 +161,14 @@ pub struct Waiting {
     pub decision: u64,
     /// The last instruction at which it was on.
     pub left: u64,
-    /// The first at which it is on again. None if there is none in this frame.
+    /// The first address at which it is active again. None if there is none in this frame.
     pub resumes: Option<u64>,
     /// The next that acts on it.
     pub arrival: Option<u64>,
 }
 
 impl Run {
-    /// Where a lane is while a wave is before a step; None if it is active.
+    /// Returns the position of a lane while a wave is before a step. Returns None if it is active.
     #[must_use]
     pub fn waiting(&self, program: &Program, stop: usize, lane: usize) -> Option<Waiting> {
         let step = self.steps[stop];
@@ -182,7 +182,7 @@ impl Run {
             call = self.calls[call].caller?;
             waiting.frame += 1;
         }
-        // What the frame itself executes, up to the last thing before the gap and the first after it.
+        // The frame's own instructions, up to the last one before the gap and the first after it.
         let (first, end) = self.calls[call].steps;
         let own =
             |range: core::ops::Range<usize>| range.filter(move |n| self.steps[*n].call == call);
@@ -196,7 +196,7 @@ impl Run {
         let mut block = 0;
         let mut before: Option<usize> = None;
         let mut follows = false;
-        // What is before the gap has been the lane's.
+        // The lane was active before the gap.
         let mut was_on = true;
         for (place, n) in gap.iter().copied().enumerate() {
             let consecutive = before
@@ -233,7 +233,7 @@ impl Run {
                         waiting.right.insert(off);
                     }
                 }
-                // What follows the switch, up to the branch.
+                // The instructions after the switch, up to the branch.
                 follows &= !self.steps[n].acts;
                 if !was_on {
                     follows &= consecutive && !at(n).is_first;

@@ -1,4 +1,4 @@
-//! Random programs with `goto`: blocks that jump into one another, also into loops and branches.
+//! Generates random programs with `goto`: blocks that jump into one another, also into loops and branches.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ fn condition(random: &mut Random) -> String {
         2 => format!("({one} & 7) == {}", random.below(8)),
         3 => format!("{one} > {number} && ({other} & 3) != {}", random.below(4)),
         4 => format!("{one} < {number} || (in[{other} & 63] & 3) > 1"),
-        // The same for all lanes.
+        // A condition that is equal in all lanes.
         _ => format!(
             "({} & {}) != 0",
             ["n0", "s"][random.below(2)],
@@ -52,7 +52,7 @@ impl Writer<'_> {
     fn goto(&mut self) {
         let condition = condition(self.random);
         let to = self.random.below(self.labels + 1);
-        // What goes back uses something up.
+        // Backward jumps use up fuel.
         let fuel = if to == self.labels { "" } else { " && n-- > 0" };
         let to = if to == self.labels {
             "OUT".to_owned()

@@ -1,5 +1,5 @@
-//! Tables that are wrong at one end of a range or under one condition: where a contradiction begins and ends, what caused it, and which
-//! of two rules it is. Encodings are llvm-mc 22's.
+//! Tests tables that are wrong at one end of a range or under one condition: the range of a contradiction, its cause, and which of two
+//! rules applies. Encodings are llvm-mc 22's.
 
 use hetdwarf::arch::Register;
 use hetdwarf::cfi_check::{Condition, SkipReason, Subject};
@@ -11,7 +11,7 @@ use Change::{At, Cfa, Register as In, Restore, Same, Undefined, Value};
 const S32_PER_LANE: &str =
     "DW_OP_regx SGPR32, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_LLVM_form_aspace_address";
 
-/// What is found of code of gfx1100, whose first row has the CFA in s32, the return address in s[30:31], and this.
+/// Returns the contradictions in code of gfx1100, whose first row has the CFA in s32, the return address in s[30:31], and `first`.
 fn found(code: &str, first: Vec<Change>, rows: Rows) -> Vec<Short> {
     short(&check("gfx1100", code, &all(first, rows)))
 }
@@ -61,7 +61,7 @@ s_setpc_b64 s[30:31]               // BE80481E           04
     assert_eq!(found(code, first, Vec::new()), [cfa((0, 8))]);
 }
 
-/// A return makes the rows after it wrong only if it stands between the rule of the CFA and the place.
+/// A return makes the rows after it wrong only if it is between the CFA rule and the address.
 #[test]
 fn a_cfa_after_an_epilogue_is_another_rule() {
     let code = "
@@ -86,7 +86,7 @@ s_setpc_b64 s[30:31]               // BE80481E           04
     assert_eq!(found(code, vec![Undefined(s(32))], Vec::new()), [wrong]);
 }
 
-/// What is added to an address of a lane counts bytes of that lane.
+/// An offset added to a lane's address counts bytes of that lane.
 #[test]
 fn an_address_of_a_lane_counts_its_bytes() {
     let code = "
@@ -100,7 +100,7 @@ s_setpc_b64 s[30:31]               // BE80481E           04
     assert_eq!(with(off), [always("cfi-cfa-wrong", Subject::Cfa, (4, 8))]);
 }
 
-/// A rule that is taken back is none: of a register among others, and of the last one.
+/// A removed rule is ignored: one register's rule among others, and the last one.
 #[test]
 fn a_rule_that_is_restored_is_gone() {
     let code = "
@@ -135,7 +135,7 @@ s_setpc_b64 s[30:31]               // BE80481E           04
     assert_eq!(found(code, vec![At(PC, lanes)], Vec::new()), [wrong]);
 }
 
-/// The caller's stack pointer is the CFA in units of a lane; of other registers such a rule says nothing that code shows.
+/// The caller's stack pointer is the CFA in units of a lane. For other registers code cannot contradict such a rule.
 #[test]
 fn the_stack_pointer_is_the_cfa_and_nothing_more() {
     let code = "
@@ -178,7 +178,7 @@ s_setpc_b64 s[30:31]               // BE80481E           0c
     assert_eq!(found(code, vec![Undefined(s(0))], rows), [wrong]);
 }
 
-/// After a call it is not known whether s5 was changed: that it was before is told up to there.
+/// After the call, s5 may or may not be changed. The contradiction before it is reported up to the call.
 #[test]
 fn a_contradiction_ends_where_nothing_is_known() {
     let code = "
@@ -272,7 +272,7 @@ s_setpc_b64 s[30:31]               // BE801D1E           04
     assert_eq!(with(3072), [wrong]);
 }
 
-/// GCC's CFA is s[16:17], as on entry. What it is once s17 is lost is not known.
+/// GCC's CFA is s[16:17], as on entry. It is unknown after s17 is lost.
 #[test]
 fn the_cfa_of_gcc_has_two_halves() {
     let code = "

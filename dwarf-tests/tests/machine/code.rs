@@ -1,5 +1,5 @@
-//! Small functions, assembled by llvm-mc 22, with the right table and with wrong ones. What each
-//! instruction does to the caller's registers stands beside it.
+//! Tests small functions, assembled by llvm-mc 22, with correct and wrong tables. Comments show the effect of each instruction on the
+//! caller's registers.
 
 use hetdwarf::arch::Register;
 use hetdwarf::cfi_check::{Condition, Dword, Report, RowRule, SkipReason, Subject};
@@ -96,7 +96,7 @@ pub fn register(of: u16) -> Subject {
     Subject::Register(Register(of))
 }
 
-/// What was found, without what it says: rule, subject, condition, and the offsets in the function.
+/// Returns the contradictions without their claims: rule, subject, condition, and the offsets in the function.
 pub fn short(report: &Report) -> Vec<Short> {
     assert_eq!(report.skip_reason, None);
     let each = report.contradictions.iter();
@@ -119,7 +119,7 @@ fn a_table_that_is_right_is_left_alone() {
     assert_eq!(frame(&frame_rows()), []);
 }
 
-/// v0 is lost at 0x34, and the row that holds from there to 0x48 says that there is no caller who could miss it.
+/// v0 is lost at 0x34. The row from there to 0x48 says that there is no caller, so nothing is reported.
 #[test]
 fn nothing_is_said_of_rows_without_a_caller() {
     let rows = without(&frame_rows(), 0x34, |_| true);
@@ -351,7 +351,7 @@ fn masked_rules_need_the_execution_mask_on_entry() {
     assert_eq!(short(&check("gfx1100", MASKED, &rows)), wrong);
 }
 
-/// v9 takes s34 in a lane; it is kept for the lanes not active on entry alone.
+/// v9 gets s34 in a lane. It is saved only for the lanes inactive on entry.
 const INACTIVE: &str = "
 s_xor_saveexec_b32 s0, -1          // BE8024C1           00
 scratch_store_b32 off, v9, s32 offset:4 // DC690004 00200900  04
@@ -581,8 +581,8 @@ fn what_a_callee_leaves_alone_is_known_after_the_call() {
         vec![(0x24, 0x34)],
     );
     assert_eq!(short(&check("gfx1100", CALL, &rows)), [wrong]);
-    // A wrong rule: the lane has the return address, and not s34. But a callee that writes v1 may have left
-    // anything there, and nothing is said.
+    // The rule is wrong: the lane has the return address, and not s34. But a callee that writes v1 may have left anything there, so nothing
+    // is reported.
     let s34 = "DW_OP_regx 1537, DW_OP_LLVM_offset_uconst 0";
     let rows = with(&rows, 0x24, At(s(34), s34));
     let wrong_lane = (
@@ -610,7 +610,7 @@ fn code_that_cannot_be_followed_is_left_alone() {
     let jump = "s_mov_b32 s34, 0     // BEA20080\n s_setpc_b64 s[4:5]    // BE804804";
     let rows = vec![(0, vec![Cfa(CFA_S32), At(PC, PC_S30)])];
     let last = |report: Report| (report.contradictions.len(), report.skip_reason);
-    // The stack pointer is as it was: whoever is jumped to returns to the caller.
+    // The stack pointer is unchanged, so the target of the jump returns to the caller.
     assert_eq!(last(check("gfx1100", jump, &rows)), (1, None));
     let moved = jump.replace("BEA20080", "81209020");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Code and tables with bytes that are wrong: nothing panics, and nothing takes long.
+//! Checks code and tables with wrong bytes: nothing panics or takes long.
 use dwarf_tests::wave_cases_with_cfi;
 use fallible_iterator::FallibleIterator;
 use hetdwarf::arch::Processor;
@@ -34,7 +34,7 @@ fn spoilt_code_and_tables_are_checked_without_a_panic() {
         for round in 0..24 {
             let bytes = spoil(original, &mut state, round % 4);
             let mut entries = FrameSection::debug_frame(&bytes).entries();
-            // The lengths may be wrong; what can still be read counts.
+            // The lengths may be wrong, so only readable entries count.
             while let Ok(Some(entry)) = entries.next() {
                 let Entry::Fde(fde) = entry else { continue };
                 let length = usize::try_from(fde.address_range).unwrap_or(usize::MAX);
@@ -67,7 +67,7 @@ fn spoilt_code_and_tables_are_checked_without_a_panic() {
     assert!(checked > 300 && found > 1000 && silent > 50);
 }
 
-/// A function of many blocks, each of which changes what the others know: it is given up in time.
+/// A function of many blocks, each of which changes the facts of the others, is given up in time.
 #[test]
 fn a_function_of_too_many_blocks_is_given_up() {
     let cfa = "DW_OP_regx SGPR32, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_shl, DW_OP_lit6, DW_OP_LLVM_form_aspace_address";
@@ -97,7 +97,7 @@ fn a_function_of_too_many_blocks_is_given_up() {
             section: ".debug_frame",
             encoding: Encoding::AMDGPU,
         });
-        // Branches wrap in 16 bits, so that the long one is given up for one of two reasons.
+        // Branches wrap in 16 bits, so the long function is given up for one of two reasons.
         let reason = report.skip_reason;
         assert_eq!(reason.is_some(), given_up, "{reason:?}");
         assert_ne!(reason, Some(SkipReason::Undecodable));

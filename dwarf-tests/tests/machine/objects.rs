@@ -15,7 +15,7 @@ use hetdwarf::object::{CodeObject, SymbolKind};
 pub struct Checked {
     pub name: String,
     pub report: Report,
-    /// How long it took.
+    /// The duration of the check.
     pub time: Duration,
 }
 

@@ -10,7 +10,7 @@ use crate::tables::{Change, EXEC, PC, START, check, s, v};
 use Change::{At, Cfa, Register as In, Same, Undefined};
 use Condition::{Always, LanesActive, LanesInactive, LanesSwitchedOff};
 
-/// A function of a target: its lines as llvm-mc prints them, then a return, which gets a row of its own.
+/// A function of a target: its lines as llvm-mc prints them, then a return with its own row.
 struct Function {
     target: &'static str,
     cfa: &'static str,
@@ -89,7 +89,7 @@ impl Function {
         (check(self.target, &listing, &rows), end)
     }
 
-    /// What is wrong at the return.
+    /// Returns the contradictions at the return.
     fn wrong(&self, claims: &[Change]) -> Vec<(Subject, Condition)> {
         let (report, end) = self.report(claims);
         assert_eq!(report.skip_reason, None);
@@ -101,7 +101,7 @@ impl Function {
             .collect()
     }
 
-    /// The offset of the instruction that is named as the cause of the only contradiction at the return.
+    /// Returns the offset of the instruction that the only contradiction at the return names as its cause.
     fn cause(&self, claims: &[Change]) -> u64 {
         let (report, _) = self.report(claims);
         let [one] = &*report.contradictions else {
@@ -124,7 +124,7 @@ const CLEAR_S34: &str = "s_mov_b32 s34, 0                    // BEA20080";
 const CLEAR_V40: &str = "v_mov_b32_e32 v40, 0                // 7E500280";
 const NOP: &str = "s_nop 0                             // BF800000";
 
-/// s34 is callee-saved. It is what it was on one of two ways, or may be.
+/// s34 is callee-saved. It has the caller's value on one of two paths, or may have it.
 #[test]
 fn scalar_results_that_may_be_the_caller_s_value_are_not_reported() {
     let same = [Same(s(34))];
@@ -222,14 +222,14 @@ fn vector_registers_that_may_be_as_on_entry_are_not_reported() {
             NOP,
         ][..],
         &[skip, NOP, over, CLEAR_V40],
-        // What a flat load brings may be what was stored of it.
+        // A flat load may load the stored value.
         &["flat_load_b32 v40, v[0:1]           // DC500000 287C0000"],
         // Any register may be written that is numbered by M0.
         &[CLEAR_V40, "v_movreld_b32_e32 v0, v1           // 7E008501"],
     ] {
         assert_eq!(gfx1100(lines).wrong(&same), [], "{lines:?}");
     }
-    // On one of two ways in the inactive lanes, too. The later instruction is named.
+    // On one of two paths also the inactive lanes are overwritten. The later instruction is named.
     let both = gfx1100(&[
         skip,
         CLEAR_V40,
@@ -243,7 +243,7 @@ fn vector_registers_that_may_be_as_on_entry_are_not_reported() {
     assert_eq!(both.cause(&same), 0x10);
 }
 
-/// Which registers vector instructions mean is chosen by other instructions: the high bits on gfx1250, M0 on gfx90a; on one way.
+/// Other instructions select the vector registers of an instruction, on one path: the high bits on gfx1250, M0 on gfx90a.
 #[test]
 fn vector_registers_are_lost_where_others_may_be_meant() {
     let msb = "s_set_vgpr_msb 1                    // BF860001";
@@ -297,7 +297,7 @@ fn masks_are_combined_as_the_machine_does() {
     let compare = "v_cmp_eq_u32_e32 vcc_lo, 0, v0      // 7C940080";
     let claim = [In(EXEC, s(0))];
     let less = is(EXEC, LanesSwitchedOff);
-    // s0 gets what EXEC gets, not what it had.
+    // s0 gets the new value of EXEC, not the old one.
     let written = gfx1100(&[compare, "s_and_not0_wrexec_b32 s0, vcc_lo    // BE80346A"]);
     assert_eq!(written.wrong(&claim), less);
     // EXEC or no lane, as SCC says.
@@ -344,7 +344,7 @@ fn matrix_instructions_write_all_lanes() {
         "s_mov_b64 exec, s[4:5]              // BEFE0104",
     ];
     let matrix = "v_mfma_f32_4x4x1f32 v[40:43], v0, v1, v[4:7] // D3C20028 04120300";
-    // Active lanes are saved; those that were not active have lost the value, or have what the instruction left there.
+    // Active lanes are saved. Inactive lanes have lost the value, or have the result of the instruction.
     let claim = [At(2600, saved), Same(17)];
     assert_eq!(
         other("gfx90a", &lines).wrong(&claim),
@@ -354,7 +354,7 @@ fn matrix_instructions_write_all_lanes() {
     assert_eq!(other("gfx90a", &lines).wrong(&claim), []);
 }
 
-/// Scratch is reached by the descriptor that functions get in `s[0:3]`; another one is of other memory.
+/// Scratch is accessed with the descriptor in `s[0:3]` on entry. Another descriptor is for other memory.
 #[test]
 fn other_descriptors_are_not_of_scratch() {
     let saved = "DW_OP_regx 2600, DW_OP_swap, DW_OP_LLVM_offset_uconst 0, DW_OP_LLVM_call_frame_entry_reg 17, \
@@ -375,7 +375,7 @@ const SKIP_2: &str = "s_cbranch_scc0 2                    // BFA10002";
 const SKIP_3: &str = "s_cbranch_scc0 3                    // BFA10003";
 const OVER_2: &str = "s_branch 2                          // BFA00002";
 
-/// v40 is said to be 8 bytes above the CFA, and nobody has stored it there. A callee may have, from its stack pointer up.
+/// The row describes v40 8 bytes above the CFA, where the function has not stored it. A callee may have, from its stack pointer up.
 #[test]
 fn slots_that_callees_may_have_written_are_not_reported() {
     let claim = [At(v(40), AT_8)];
@@ -391,12 +391,12 @@ fn slots_that_callees_may_have_written_are_not_reported() {
         (&[SKIP_2, NOP, OVER_2, LOW, CALL], false),
         (&[SKIP_3, LOW, CALL, OVER_2, HIGH, CALL], false),
         (&[SKIP_3, HIGH, CALL, OVER_2, LOW, CALL], false),
-        // Stack that is allocated at run time is above what it was.
+        // Stack allocated at run time is above the former stack.
         (&[HIGH, GROW, CALL], true),
         (&[LOW, GROW, CALL], false),
         (&[SKIP_2, LOW, OVER_1, HIGH, CALL], false),
         (&[SKIP_2, HIGH, OVER_1, LOW, CALL], false),
-        // Of a rounded stack pointer it is not known where it is.
+        // The position of a rounded stack pointer is unknown.
         (&[ROUND, CALL], false),
     ] {
         let expected = if is_reported {
@@ -411,7 +411,7 @@ fn slots_that_callees_may_have_written_are_not_reported() {
 const OVER_1: &str = "s_branch 1                          // BFA00001";
 const ROUND: &str = "s_and_b32 s32, s32, 0xffffffc0      // 8B20FF20 FFFFFFC0";
 
-/// v1 was stored where v40 is said to be. After a call from there up it is not known what is there.
+/// v1 was stored in the slot that the row describes for v40. After a call, the contents from the stack pointer up are unknown.
 #[test]
 fn slots_above_a_call_are_the_callee_s() {
     let claim = [At(v(40), AT_8)];
@@ -423,7 +423,7 @@ fn slots_above_a_call_are_the_callee_s() {
     assert_eq!(framed(&[store, HIGH, CALL]).wrong(&claim), wrong);
 }
 
-/// A store of which it is not known where on the stack it goes may go to any slot, or to one from the stack pointer up.
+/// A store to an unknown stack address may change any slot, or any slot from the stack pointer up.
 #[test]
 fn slots_that_unknown_stores_may_reach_are_not_reported() {
     let claim = [At(v(40), AT_8)];
@@ -437,7 +437,7 @@ fn slots_that_unknown_stores_may_reach_are_not_reported() {
         (&[SKIP_2, NOP, OVER_2, anywhere, NOP], false),
         (&[HIGH, GROW, above], true),
         (&[LOW, GROW, above], false),
-        // What it has to be is stored on one way.
+        // The required value is stored on one path.
         (&[right], false),
         (&[SKIP_2, right, NOP], false),
         (&[SKIP_2, NOP, OVER_2, right], false),
@@ -450,7 +450,7 @@ fn slots_that_unknown_stores_may_reach_are_not_reported() {
     }
 }
 
-/// How far a rounded stack pointer is from that of the entry is not known: a slot counted from one may be one that is counted from
+/// The distance between a rounded stack pointer and that of the entry is unknown, so slots relative to one may overlap slots relative to
 /// the other.
 #[test]
 fn slots_with_a_rounded_base_may_be_any() {
@@ -478,7 +478,7 @@ fn slots_with_a_rounded_base_may_be_any() {
     assert_eq!(framed(&[round, there, here]).wrong(&claim), [rounded]);
 }
 
-/// The scale of an offset is that of the wave; one that is no whole number of lanes is no slot.
+/// An offset is scaled by the wave size. An offset that is not a whole number of lanes is no slot.
 #[test]
 fn offsets_that_are_no_slots_are_not_compared() {
     let claim = |text| framed(&[NOP]).wrong(&[At(v(40), text)]);
@@ -510,7 +510,7 @@ fn jumps_through_registers_are_followed() {
     let getpc = "s_getpc_b64 s[6:7]                  // BE864700";
     let carry = "s_addc_u32 s7, s7, 0                // 82078007";
     let jump = "s_setpc_b64 s[6:7]                  // BE804806";
-    // Nothing else leads to what follows the jump.
+    // Only this jump leads to the following code.
     let ahead = framed(&[
         HIGH,
         getpc,
@@ -530,7 +530,7 @@ fn jumps_through_registers_are_followed() {
     assert_eq!(skip(&[exception]), Some(SkipReason::UnknownJump));
 }
 
-/// Where a value is, for the message: not in a register of which a lane has something else.
+/// A register named in a message holds the value in all lanes.
 #[test]
 fn a_place_that_is_named_holds_the_value_in_all_lanes_that_are_named() {
     let copy = "v_mov_b32_e32 v41, v40              // 7E520328";

@@ -1,5 +1,5 @@
-//! Small functions of gfx1100 as in `code`: vector registers that are written in some lanes, slots of which a part is
-//! overwritten, and the instruction that made a row wrong.
+//! Tests small functions of gfx1100 as in `code`: vector registers written in some lanes, partly overwritten slots, and the instruction
+//! that made a row wrong.
 
 use hetdwarf::cfi_check::{Condition, Subject};
 
@@ -16,8 +16,7 @@ s_or_b32 exec_lo, exec_lo, s0      // 8C7E007E           0c exec is back
 s_setpc_b64 s[30:31]               // BE80481E           10
 ";
 
-/// If the condition holds in no lane nothing is lost, so that it is not known whether the missing rule is wrong. Written without
-/// the condition, the register is lost each time.
+/// If the condition holds in no lane nothing is lost, so the missing rule may be right. Without the condition, the register is always lost.
 #[test]
 fn a_write_under_a_condition_may_have_written_nothing() {
     let rows = |exec: &[(u64, Change)]| -> Rows {
@@ -60,7 +59,7 @@ fn with_store(store: &str) -> Vec<Short> {
     short(&check("gfx1100", &STORES.replace("STORE", store), &rows))
 }
 
-/// A store of a byte or two leaves the rest of the dword as it was, which is not the caller's value any more.
+/// A store of one or two bytes leaves the rest of the dword, but the dword no longer holds the caller's value.
 #[test]
 fn a_slot_of_which_a_part_is_overwritten_is_lost() {
     let is_lost = [
@@ -120,7 +119,7 @@ s_mov_b32 s30, s4                  // BE9E0004           10 it is in s[30:31] ag
 s_setpc_b64 s[30:31]               // BE80481E           14
 ";
 
-/// The instruction that is named has changed a dword that is wrong, and not one that is right again.
+/// The named instruction has changed a dword that is wrong, and not one that was restored.
 #[test]
 fn the_cause_is_what_changed_a_dword_that_is_wrong() {
     const PC_S4: &str = "DW_OP_regx SGPR4, DW_OP_piece 4, DW_OP_regx SGPR5, DW_OP_piece 4";
@@ -144,10 +143,10 @@ fn the_cause_is_what_changed_a_dword_that_is_wrong() {
         let rule = "cfi-wrong-place";
         (rule, Subject::ReturnAddress, Condition::Always, vec![at])
     };
-    // One instruction too early: the high half has been put back at 0c, the low half is what was written at 04.
+    // One instruction too early: the high half is restored at 0c, and the low half was written at 04.
     let low = found(&[(0x04, PC_S4), (0x10, PC_S30), (0x14, PC_S30)]);
     assert_eq!(low, (vec![wrong((0x10, 0x14))], vec![0x04]));
-    // Both are wrong: what was written last.
+    // Both are wrong: the last write is the cause.
     let both = found(&[(0x04, PC_S4), (0x0c, PC_S30), (0x10, PC_S4), (0x14, PC_S30)]);
     assert_eq!(both, (vec![wrong((0x0c, 0x10))], vec![0x08]));
 }

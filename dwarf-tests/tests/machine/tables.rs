@@ -1,4 +1,4 @@
-//! Call frame information written by hand, one row after the other.
+//! Builds call frame information by hand, row by row.
 
 use hetdwarf::arch::Processor;
 use hetdwarf::cfi_check::{FunctionCode, Machine, Report};
@@ -8,10 +8,10 @@ use hetdwarf::frame::FrameSection;
 /// The address of the function.
 pub const START: u64 = 0x1000;
 
-/// What a row changes.
+/// The change that a row makes.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// The CFA is what an expression says.
+    /// Sets the CFA to the result of an expression.
     Cfa(&'static str),
     /// The register is undefined, unchanged, in another register, or where an expression says; at the CFA
     /// plus bytes; or the value of an expression. Registers are DWARF numbers.
@@ -106,7 +106,7 @@ pub fn frame(length: usize, rows: &[(u64, Vec<Change>)]) -> Vec<u8> {
     [entry(cie), entry(fde)].concat()
 }
 
-/// The bytes of code as llvm-objdump prints it: after `//` an instruction's dwords, of eight digits each.
+/// Returns the bytes of code in llvm-objdump's format: an instruction's dwords of eight digits follow `//`.
 pub fn assemble(listing: &str) -> Vec<u8> {
     let dwords = (listing.lines())
         .filter_map(|line| line.split_once("// "))
@@ -115,7 +115,7 @@ pub fn assemble(listing: &str) -> Vec<u8> {
     dwords.flat_map(u32::to_le_bytes).collect()
 }
 
-/// Checks hand-made code with a hand-made table. What follows `callee:` in the listing is another function.
+/// Checks handmade code with a handmade table. The listing after `callee:` is another function.
 pub fn check(target: &str, listing: &str, rows: &[(u64, Vec<Change>)]) -> Report {
     let mut parts = listing.split("callee:\n");
     let code = assemble(parts.next().unwrap());

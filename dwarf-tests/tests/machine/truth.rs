@@ -1,4 +1,4 @@
-//! What the emulated runs say: `cfi-check.json` of each wave case.
+//! Reads the results of the emulated runs: `cfi-check.json` of each wave case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ use hetdwarf::cfi_check::{Contradiction, Subject};
 use hetdwarf::isa::{Decoder, Effect, Instruction};
 use hetdwarf::object::{CodeObject, SymbolKind};
 
-/// One thing that is wrong at one instruction: the function, what, and the register.
+/// A contradiction at one instruction: the function, its kind, and the register.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Item {
     pub function: String,
@@ -19,7 +19,7 @@ pub struct Item {
     pub register: String,
 }
 
-/// What can be wrong, as `cfi-check.json` tells it apart.
+/// The kinds of contradictions in `cfi-check.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     Cfa,
@@ -65,10 +65,9 @@ fn what(text: &str, registers: &[String]) -> What {
     }
 }
 
-/// Reads `cfi-check.json`. It lists what was wrong, not what was run: a block of instructions of which one
-/// is listed was run as a whole, and so was the first block of a function that was called. A function of
-/// which nothing is listed, but which was stopped in, counts as run throughout, so that whatever is found
-/// there is a false alarm.
+/// Reads `cfi-check.json`. It lists contradictions, not executed code. A block with a listed instruction was executed completely, and so
+/// was the first block of a called function. A function without any contradiction, in which a wave stopped, counts as executed throughout,
+/// so every finding there is a false positive.
 pub fn read(case: &Path) -> Truth {
     let name = case.file_name().unwrap().to_str().unwrap();
     let check = json(&case.join("cfi-check.json"));
@@ -148,7 +147,7 @@ fn run(instructions: &[Instruction], listed: &BTreeSet<u64>) -> BTreeSet<u64> {
     executed
 }
 
-/// What a contradiction says at each address, in the terms of the runs; nothing for what they do not tell.
+/// Returns the contradiction at each address in the terms of the runs. Returns nothing for kinds that the runs do not distinguish.
 pub fn items(function: &str, one: &Contradiction, pcs: &BTreeSet<u64>) -> Vec<Item> {
     let register = match one.subject {
         Subject::Cfa => "cfa".to_string(),

@@ -1,5 +1,5 @@
-//! Every public question of the library is asked in C, C++ and Python, or `table.txt` says why not. A new one fails until somebody has
-//! considered it.
+//! Every public query of the library exists in C, C++ and Python, or `table.txt` has the reason. A new query fails until it is added to the
+//! table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -101,7 +101,7 @@ fn rows(table: &str) -> Vec<(&str, Vec<&str>)> {
         .collect()
 }
 
-/// Members by class, of lines that begin a class and lines that name a member within it.
+/// Returns members by class, from lines that begin a class and lines that name a member.
 fn members(
     text: &str,
     class: impl Fn(&str) -> Option<&str>,
@@ -120,7 +120,7 @@ fn members(
     found
 }
 
-/// What can be asked in a language.
+/// The available queries in each language.
 struct Known {
     c: String,
     structs: BTreeMap<String, BTreeSet<String>>,
@@ -181,7 +181,7 @@ impl Known {
         }
     }
 
-    /// Checks what a column says; the columns are those of C, C++ and Python.
+    /// Checks an entry of a column. The columns are C, C++ and Python.
     fn has(&self, column: usize, entry: &str) -> bool {
         let member = |known: &BTreeMap<String, BTreeSet<String>>, separator: &str| {
             let (class, name) = entry.split_once(separator)?;
@@ -220,7 +220,7 @@ fn every_question_is_asked_in_every_language_or_says_why_not() {
         let mut is_said = false;
         for (column, entry) in columns.iter().enumerate() {
             match entry.strip_prefix('-') {
-                // The reason stands for what follows.
+                // The reason also applies to the following columns.
                 Some(reason) => {
                     is_said |= !reason.trim().is_empty();
                 }

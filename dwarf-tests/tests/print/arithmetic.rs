@@ -1,4 +1,4 @@
-//! Arithmetic over constants, against two other implementations of C's: the integers of Rust, and gcc.
+//! Compares arithmetic over constants with two other implementations of C's: the integers of Rust, and gcc.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -26,7 +26,7 @@ impl Random {
         all[usize::try_from(self.below(all.len() as u64)).unwrap()]
     }
 
-    /// A value of all sizes alike: small ones, and those near the ends of types.
+    /// Returns a value of a random size. Small values and those near the limits of types are likely.
     fn value(&mut self) -> u64 {
         let bits = self.one_of(&[1, 4, 8, 16, 31, 32, 33, 63, 64]);
         let value = self.next() >> (64 - bits);
@@ -34,7 +34,7 @@ impl Random {
     }
 }
 
-/// An integer of C as one of Rust; the types narrower than `int` promote to it.
+/// An integer of C as one of Rust. Types narrower than `int` promote to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Int {
     I(i32),
@@ -274,7 +274,7 @@ fn expression(random: &mut Random, depth: u32) -> (String, Option<Int>) {
         3 => {
             let (then, b) = expression(random, depth - 1);
             let (otherwise, c) = expression(random, depth - 1);
-            // The type is that of both, whichever has the value: only if both are known here.
+            // The type is common to both branches, so both must be known here.
             let value = match (a, b, c) {
                 (Some(a), Some(b), Some(c)) => {
                     let (b, c) = b.with(c);
@@ -284,7 +284,7 @@ fn expression(random: &mut Random, depth: u32) -> (String, Option<Int>) {
             };
             let text = format!("({left} ? {then} : {otherwise})");
             match (a, value) {
-                // What C leaves open in the other branch would leave the type open here.
+                // Undefined behaviour in the other branch would leave the type open here.
                 (Some(_), None) => (format!("({left} / 0)"), None),
                 _ => (text, value),
             }
@@ -298,7 +298,7 @@ fn expression(random: &mut Random, depth: u32) -> (String, Option<Int>) {
     }
 }
 
-/// What `print` says of constants.
+/// Returns the answers of `print` for constants.
 fn evaluate(texts: &[String]) -> Vec<Value> {
     let texts = texts.iter().map(String::as_str);
     expressions("lds", ".rocm.hsaco", "w10", &["--lane", "5"], texts)
@@ -400,7 +400,7 @@ int main(void) { signal(SIGFPE, trap);
     source
 }
 
-/// Types and values of expressions with all operators and without brackets, as gcc has them.
+/// Compares types and values of expressions with all operators and without brackets with gcc's.
 #[test]
 fn precedence_types_and_values_are_those_of_gcc() {
     let version = Command::new("gcc").arg("--version").output();
@@ -410,7 +410,7 @@ fn precedence_types_and_values_are_those_of_gcc() {
     }
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     let texts: Vec<String> = (0..5000).map(|_| flat(&mut random, 2)).collect();
-    // What `print` refuses, `%` on a float for example, no compiler takes either: gcc is asked below.
+    // Compilers also reject the expressions that `print` rejects, for example `%` on a float: gcc is tested below.
     let answers = evaluate(&texts);
     let (good, refused): (Vec<_>, Vec<_>) = texts
         .iter()
@@ -446,7 +446,7 @@ fn precedence_types_and_values_are_those_of_gcc() {
     assert_eq!(lines.len(), defined.len());
     let mut compared = 0;
     for ((text, answer), line) in defined.iter().zip(lines) {
-        // Of the smallest number by -1 the machine traps; here it wraps.
+        // The smallest number divided by -1 traps in C; here it wraps.
         let Some((ty, bits)) = line.rsplit_once(' ').filter(|_| line != "trap") else {
             continue;
         };
@@ -482,7 +482,7 @@ fn precedence_types_and_values_are_those_of_gcc() {
     );
 }
 
-/// Returns true if a float may be converted to an integer, which C defines only where it fits.
+/// Returns true if a float may be converted to an integer, which C defines only for values in range.
 fn is_open(text: &str) -> bool {
     text.contains("(int)") || text.contains("(char)") || text.contains("(unsigned short)")
 }

@@ -1,8 +1,8 @@
-//! What C++ has and the OpenCL of the emulated waves has not: `this`, references, bit-fields, base classes,
-//! namespaces, vectors, arrays of several dimensions, lists.
+//! Tests features of C++ that the OpenCL of the emulated waves lacks: `this`, references, bit-fields, base classes, namespaces, vectors,
+//! arrays of several dimensions, lists.
 //!
-//! The program was never run. The test puts values where `llvm-dwarfdump` says that the variables are, different
-//! ones in each lane, and asks for them by their names.
+//! The program was never run. The test puts values where `llvm-dwarfdump` locates the variables, different ones in each lane, and evaluates
+//! their names.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use dwarf_tests::{fixture, hetdwarf};
 use serde_json::{Value, json};
 
 const LANES: i64 = 32;
-/// Where the private memory of a lane shows in the generic address space.
+/// The address of a lane's private memory in the generic address space.
 const PRIVATE: u64 = 0x2_0000_0000_0000;
 const LOAD: u64 = 0x10_0000;
 

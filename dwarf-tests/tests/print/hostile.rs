@@ -1,4 +1,4 @@
-//! Text that was made to do harm: it is refused, soon and with little memory, or answered.
+//! Hostile expressions are rejected, soon and with little memory, or answered.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::expressions;
 
-/// What `print` says of a text about the kernel of structs.cl, on a thread with the smallest stack that tests have.
+/// Returns the answer of `print` to a text about the kernel of structs.cl, on a thread with the smallest stack in tests.
 fn answer(text: String) -> Value {
     let ask = move || {
         let start = Instant::now();
@@ -109,7 +109,7 @@ fn long_texts_and_numbers_are_refused() {
     );
 }
 
-/// No size or index that an expression asks for decides how much is read or kept.
+/// No size or index in an expression controls how much is read or kept.
 #[test]
 fn sizes_are_checked_before_anything_is_made() {
     for text in [
@@ -126,7 +126,7 @@ fn sizes_are_checked_before_anything_is_made() {
         let is_refused = answer["error"]["kind"] == "type";
         assert!(is_refused || lane["state"] == "error", "{text}: {answer}");
     }
-    // What lies outside of an object in memory is memory, wherever it is.
+    // Memory outside of an object is ordinary memory.
     for text in [
         "recs[9223372036854775807].x",
         "recs[-9223372036854775807 - 1].x",
@@ -138,7 +138,7 @@ fn sizes_are_checked_before_anything_is_made() {
     }
 }
 
-/// Any sequence of tokens has an answer that is one, and no text makes the command fall over.
+/// Any sequence of tokens has a well-formed answer, and no text crashes the command.
 #[test]
 fn random_tokens_are_answered_or_refused() {
     const TOKENS: &[&str] = &[

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{expressions, truth};
 
-/// A lane of a stopped wave, and what is true in it.
+/// A lane of a stopped wave, and its true values.
 struct Lane<'t> {
     id: i128,
     truth: &'t Value,
@@ -21,7 +21,7 @@ impl Lane<'_> {
             .unwrap()
     }
 
-    /// An integer variable; of one whose number the truth does not say, its bytes without a sign.
+    /// Returns an integer variable. If its value is unknown, its bytes are read as unsigned.
     fn int(&self, name: &str) -> i128 {
         let entry = self.entry(name);
         if let Some(text) = entry["value"].as_str() {
@@ -51,19 +51,19 @@ fn text(value: impl ToString) -> String {
     value.to_string()
 }
 
-/// What the kernels of `structs` are given as `g`.
+/// The argument `g` of the kernels of `structs`.
 const G: [i128; 12] = [11, -3, 1_234_567, 99, 5, -77, 31, 8, 1000, -1, 4, 6];
 
 fn g(index: i128) -> i128 {
     G[usize::try_from(index).unwrap()]
 }
 
-/// What the kernel of `pointers` is given as `g`.
+/// The argument `g` of the kernel of `pointers`.
 fn longs(index: i128) -> i128 {
     [3, -4, 10 << 32, 6][usize::try_from(index).unwrap()]
 }
 
-/// `area(&recs[0], GREEN)` of structs.cl, after the loop: `recs[0]` is what `fill(…, id, g)` makes.
+/// `area(&recs[0], GREEN)` of structs.cl, after the loop: `fill(…, id, g)` makes `recs[0]`.
 #[rustfmt::skip]
 const AREA: &[Row] = &[
     ("r->x", "int", |l| text(g(l.id & 7)), "r->x = g[id & 7]"),
@@ -242,7 +242,7 @@ const WIDE: &[Row] = &[
 ];
 
 impl Lane<'_> {
-    /// A character of `c` of wide.cl as gdb prints it: ASCII as it is, or in octal.
+    /// Returns a character of `c` of wide.cl in gdb's notation: ASCII unchanged, others in octal.
     fn char_text(&self) -> String {
         match (-3 * self.id) as u8 {
             byte @ (0x20..=0x5b | 0x5d..=0x7e) => format!("'{}'", char::from(byte)),
@@ -300,7 +300,7 @@ const POLY: &[Row] = &[
     ("$_lane - 16", "int", |l| text(l.id - 16), "work-item id is lane id here"),
 ];
 
-/// All rows, by the stop they are asked at. The second is of a wave of 64 lanes that reaches scratch by buffers.
+/// All rows, by stop. The second is a wave of 64 lanes that accesses scratch through buffers.
 #[rustfmt::skip]
 const STOPS: &[(&str, &str, &[Row])] = &[
     ("structs", "w08", AREA), ("structs", "w05", RECORDS),

@@ -1,4 +1,4 @@
-//! What has no value, in one lane or in all: errors of each kind with their places, and states.
+//! Tests expressions without a value, in one lane or in all: errors of each kind with their positions, and states.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use hetdwarf::wave::{AccessError, Memory, Snapshot, Wave};
 
 use crate::{expressions, print, truth};
 
-/// A text, the error's kind, where it points to, and a part of its message.
+/// A text, the kind of its error, the error's position, and a part of its message.
 type Fault = (&'static str, &'static str, usize, &'static str);
 
 #[rustfmt::skip]
@@ -156,7 +156,7 @@ fn what_one_lane_cannot_be_asked_costs_the_others_nothing() {
     // a = 5, and x = g[a & 3] = g[1] = -3: -3 / 2 is -1.
     assert_eq!(lane("calls-O2", "w06", "x / (a - 3)", 5)["value"], "-1");
     assert_eq!(lane("calls-O2", "w06", "1 << (a - 4)", 5)["value"], "2");
-    // Only the side that counts is asked.
+    // Only the relevant side is evaluated.
     for (text, value) in [
         ("a == 3 || x / (a - 3) > 100", "1"),
         ("a != 3 && x / (a - 3) > 100", "0"),
@@ -183,7 +183,7 @@ fn null_pointers_of_every_space_point_nowhere() {
     ] {
         let found = lane("structs", "w05", text, 4);
         if text.ends_with("[3]") {
-            // What lies after null is some address, as in C; nothing is known there.
+            // Memory after a null pointer is some address, as in C, with unknown contents.
             assert_ne!(found["state"], "ok", "{text}: {found}");
             continue;
         }
@@ -216,7 +216,7 @@ fn what_is_in_a_register_has_no_address() {
         message.contains("no address") && message.contains("the register v"),
         "{message}"
     );
-    // Where calls-O2.cl keeps `a`, each lane has its own dword.
+    // Each lane has its own dword in the register that holds `a` in calls-O2.cl.
     let register = message.rsplit(' ').next().unwrap();
     let text = format!("${register} == a");
     assert_eq!(lane("calls-O2", "w06", &text, 5)["value"], "1");
@@ -245,7 +245,7 @@ fn what_was_optimized_out_says_so_and_what_is_unknown_too() {
     assert_eq!(found["state"], "unavailable", "{found}");
     let found = lane("structs", "w05", "1 + *(int *)0x123456789a", 5);
     assert_eq!(found["state"], "unavailable", "{found}");
-    // `g` of pointers.cl has four longs; what is after them the snapshot does not have.
+    // `g` of pointers.cl has four longs, and the snapshot lacks the bytes after them.
     let found = lane("pointers", "w03", "g[2]@4", 5);
     assert_eq!(found["state"], "partial", "{found}");
     assert_eq!(
@@ -370,8 +370,8 @@ fn the_exit_status_tells_whether_there_is_an_answer() {
     assert_eq!(status(&["--frame", "9"], &["id"]), 2);
 }
 
-/// A pointer that says no space may point into an aperture: into private memory here, where `arr[0]` is `id`. By the
-/// letter it is one into global memory, of which the wave has nothing there.
+/// A pointer without an address space may point into an aperture: into private memory here, where `arr[0]` is `id`. Exactly as specified it
+/// is a pointer into global memory, where the wave has nothing.
 #[test]
 fn pointers_without_a_space_are_generic_unless_read_by_the_letter() {
     let text = "*(int *)0x2000000000038";
@@ -391,7 +391,7 @@ fn pointers_without_a_space_are_generic_unless_read_by_the_letter() {
     assert_eq!(answers[1]["lanes"][4]["value"], "4");
 }
 
-/// A wave that notes which global memory is asked for.
+/// A wave that records reads of global memory.
 struct Watched {
     wave: Snapshot,
     asked: RefCell<Vec<u64>>,

@@ -1,4 +1,4 @@
-//! Which modules of a crate name which others, from their tokens.
+//! Finds the modules of a crate that each module names, from their tokens.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,7 +19,7 @@ struct Written {
 pub struct Modules {
     /// Each module that is a file, and the file.
     files: BTreeMap<Module, String>,
-    /// What an import calls something, and what that is.
+    /// The names that imports introduce, with their paths.
     names: BTreeMap<(Module, String), Vec<String>>,
     written: Vec<Written>,
 }
@@ -107,7 +107,7 @@ impl Modules {
         }
     }
 
-    /// What follows `use`: a path, with more of them in braces at its end, or a name for it.
+    /// Reads the part after `use`: a path, perhaps with a list in braces or a new name at its end.
     fn read_import(&mut self, tokens: &[TokenTree], before: &[String], module: &Module) {
         let mut path = before.to_vec();
         for (at, token) in tokens.iter().enumerate() {
@@ -146,7 +146,7 @@ impl Modules {
         self.written.push(Written { module, path });
     }
 
-    /// The module in a file that holds what a path means, as a module sees it. `None` for another crate.
+    /// Returns the module in a file that a path refers to, as seen from a module. Returns `None` for another crate.
     fn resolve(&self, path: &[String], from: &Module, depth: usize) -> Option<Module> {
         let mut at = from.clone();
         let mut is_first = true;
@@ -180,7 +180,7 @@ impl Modules {
         module
     }
 
-    /// Which module uses which other.
+    /// Returns the pairs of a module and a module that it uses.
     pub fn uses(&self) -> BTreeSet<(Module, Module)> {
         self.written
             .iter()

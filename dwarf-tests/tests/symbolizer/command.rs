@@ -1,6 +1,6 @@
-//! `hetdwarf symbolize --format llvm` prints what llvm-symbolizer 22 prints, byte for byte.
+//! `hetdwarf symbolize --format llvm` prints the same as llvm-symbolizer 22, byte for byte.
 //!
-//! Each object that does not is a row of [`DIFFERENCES`], and is justified in `spec-notes/symbolize.md`.
+//! Each object that differs is a row of [`DIFFERENCES`], and is justified in `spec-notes/symbolize.md`.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use hetdwarf::object::CodeObject;
 
 use super::{addresses, objects};
 
-/// How an object differs.
+/// The difference of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// It is not linked, and it is refused: relocations of its machine are not applied, or its code is in several sections at 0.
+    /// A relocatable object that is rejected: relocations of its machine are not applied, or its code is in several sections at 0.
     Refused,
     /// llvm-symbolizer finds no lines.
     NoLines,
     /// llvm-symbolizer does not find the split unit, which is in the same file.
     NoSplitUnit,
-    /// Functions that a linker dropped are all at 0, where there is no code; each program finds another of them.
+    /// Functions that a linker dropped are all at 0, where there is no code. The programs choose different ones.
     DroppedCode,
 }
 
@@ -36,7 +36,7 @@ const DIFFERENCES: &[(&str, Kind)] = &[
     ("shapes/folded.hsaco", Kind::DroppedCode),
 ];
 
-/// Options of both programs, and at how many addresses of an object they are compared.
+/// Options of both programs, and the number of addresses of an object at which they are compared.
 const OPTIONS: &[(&[&str], usize)] = &[
     (&[], usize::MAX),
     (&["--no-inlines"], 1000),

@@ -1,8 +1,8 @@
-//! Functions, files, lines, columns and inlined calls at addresses: those of llvm-symbolizer 22.
+//! Compares functions, files, lines, columns and inlined calls at addresses with llvm-symbolizer 22.
 //!
-//! Addresses are asked as stops, so that what is compared is what `unwind` and all other commands show. Each kind of difference is a rule of
-//! [`Difference`] here, and is justified in `spec-notes/frames.md`. What [`Symbolizer`] says of the same addresses has to be equal, and `command` has
-//! the output of `hetdwarf symbolize --format llvm`.
+//! Addresses are queried as stops, so the comparison covers `unwind` and all other commands. Each kind of difference is a rule of
+//! [`Difference`] here, and is justified in `spec-notes/frames.md`. [`Symbolizer`] must give equal answers, and `command` compares the
+//! output of `hetdwarf symbolize --format llvm`.
 
 mod command;
 
@@ -26,15 +26,15 @@ type Frame = (Option<String>, Option<String>, Option<u64>, Option<u64>);
 /// The kinds of differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Difference {
-    /// A row with line 0, and the row before it with a line belongs to another function or inlined call. llvm-symbolizer shows that line as one
-    /// of this function; here it is the nearest of this function, or none.
+    /// A row has line 0, and the row before it with a line belongs to another function or inlined call. llvm-symbolizer shows that line in
+    /// this function. hetdwarf shows the nearest line of this function, or none.
     LineOfAnotherFunction,
-    /// The sections are compressed as GNU's tools did it before ELF could (`.zdebug_…`): llvm-symbolizer does not read them.
+    /// The sections use GNU's compression from before ELF supported it (`.zdebug_…`), which llvm-symbolizer does not read.
     OldCompression,
     /// The line table has no files: llvm-symbolizer shows no line without a file.
     NoFiles,
-    /// Several symbols have the address of the function, whose code a linker folded: llvm-symbolizer takes the name of the last one. Here it is
-    /// that of the function whose line is shown.
+    /// Several symbols have the address of the function, whose code a linker folded: llvm-symbolizer takes the name of the last one.
+    /// hetdwarf takes the name of the function whose line is shown.
     FoldedName,
     /// The object is not linked, and symbols of all its sections count from 0: llvm-symbolizer names code by a symbol of data.
     NameOfData,
@@ -110,7 +110,7 @@ fn addresses(object: &CodeObject<'_>, count: usize) -> BTreeSet<u64> {
     (0..count).map(|_| at(numbers.next() % size)).collect()
 }
 
-/// What llvm-symbolizer says of each address, the innermost frame first.
+/// Returns llvm-symbolizer's frames of each address, the innermost first.
 fn theirs(path: &Path, addresses: &BTreeSet<u64>, options: &[&str]) -> BTreeMap<u64, Vec<Frame>> {
     let mut child = Command::new("llvm-symbolizer-22")
         .args([
@@ -129,7 +129,7 @@ fn theirs(path: &Path, addresses: &BTreeSet<u64>, options: &[&str]) -> BTreeMap<
         .unwrap();
     let text: String = addresses.iter().map(|pc| format!("{pc:#x}\n")).collect();
     let mut input = child.stdin.take().unwrap();
-    // It answers while it is asked.
+    // It answers while it still reads requests.
     let writer = std::thread::spawn(move || input.write_all(text.as_bytes()).unwrap());
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
@@ -226,7 +226,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         (dies, symbol.filter(|_| !has_function))
     }
 
-    /// Why a function has another name than that of its symbol.
+    /// Returns the reason why a function has another name than its symbol.
     fn other_name(&self, ours: Option<&str>, theirs: Option<&str>) -> Option<Difference> {
         let object = self.program.object();
         let symbols = object.symbols().unwrap_or_default();
@@ -247,7 +247,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         }
     }
 
-    /// Of a row with line 0 the nearest row before it that has a line, and the nearest of the same function and inlined call.
+    /// For a row with line 0, returns the nearest row before it with a line, and the nearest one of the same function and inlined call.
     fn rows_before(&self, pc: u64) -> Option<(Row, Option<Row>)> {
         let contains = |rows: &&Vec<Row>| {
             let ends = rows.first().zip(rows.last());
@@ -266,7 +266,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         Some((*nearest, own.copied()))
     }
 
-    /// Why frames are not the same. `None` if they have to be.
+    /// Returns the reason why frames differ. Returns `None` if they must be equal.
     fn difference(
         &self,
         pc: u64,
@@ -295,7 +295,7 @@ impl<'p, 'a> Subject<'p, 'a> {
     }
 }
 
-/// Compares an object at so many addresses.
+/// Compares an object at a number of addresses.
 fn compare(path: &Path, count: usize, sums: &mut Sums) {
     let file = std::fs::read(path).unwrap();
     let Ok(object) = CodeObject::parse(&file) else {
@@ -330,7 +330,7 @@ fn compare(path: &Path, count: usize, sums: &mut Sums) {
                 (function, file, frame.line, frame.column)
             })
             .collect();
-        // What llvm-symbolizer says of line 0 can be the line of another function, and is not the measure.
+        // llvm-symbolizer's answer for line 0 can be the line of another function, so it is not the reference.
         let own = subject.rows_before(*pc).and_then(|(_, own)| own);
         let place = (shown[0].2, shown[0].3);
         if ours[0].is_approximate && own.as_ref().map(position) != Some(place) {
@@ -343,7 +343,7 @@ fn compare(path: &Path, count: usize, sums: &mut Sums) {
                 None => sums.wrong.push(format!("{at}\n  {pair:?}")),
             }
         }
-        // The name for the linker; the outermost frame has that of the symbol, if there is one.
+        // The linkage name. The outermost frame has the name of the symbol, if there is one.
         let symbol = program.symbol_at(*pc).map(|(name, _)| name.to_owned());
         for (number, (frame, named)) in ours.iter().zip(&names[pc]).enumerate() {
             let own = frame.linkage_name.clone().or(frame.function.clone());
@@ -419,7 +419,7 @@ fn check_symbolizer(
     }
 }
 
-/// What was compared, and what differs.
+/// The numbers of comparisons and differences.
 #[derive(Debug, Default)]
 struct Sums {
     objects: usize,

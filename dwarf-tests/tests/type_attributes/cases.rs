@@ -1,13 +1,12 @@
-//! One case for each attribute that is read, on each tag that it stands on.
+//! Has one case for each attribute that is read, on each tag that it is valid for.
 //!
-//! A comment says how the values come about. Bytes are in address order; numbers are little-endian unless an
-//! attribute says otherwise.
+//! Comments derive the values. Bytes are in address order; numbers are little-endian unless an attribute says otherwise.
 
 use gimli::*;
 
 use super::object::{ADDRESS, Part, Says as S, base, part, variable, variable_at};
 
-/// A type, bytes, and what they mean.
+/// A type, bytes, and their value.
 pub struct Case {
     pub attribute: DwAt,
     /// The tag of the entry that has it.
@@ -58,7 +57,7 @@ pub fn byte() -> Part {
     base("u8", DW_ATE_unsigned, 1)
 }
 
-/// A structure `T` of so many bytes and these members.
+/// Returns a structure `T` of this size in bytes with these members.
 pub fn structure(bytes: u64, members: Vec<Part>, more: Vec<Part>) -> Vec<Part> {
     let size = (DW_AT_byte_size, n(bytes));
     let ty = part(1, "T", DW_TAG_structure_type, &[name("T"), size]);
@@ -256,7 +255,7 @@ fn subranges_and_enumerations() -> Vec<Case> {
             "3",
             "227",
         ),
-        // What gcc writes for `type T is range 100 .. 110` with `for T'Size use 4`: 100 is kept as 0.
+        // gcc's output for `type T is range 100 .. 110` with `for T'Size use 4`: 100 is stored as 0.
         case(
             in_subrange(DW_AT_GNU_bias),
             vec![range(&[ty("u8"), (DW_AT_GNU_bias, n(100))]), byte()],
@@ -287,7 +286,7 @@ fn subranges_and_enumerations() -> Vec<Case> {
             "-1",
             "255",
         ),
-        // Without numbers there are no names; gdb takes an enumeration of none for one of flags.
+        // Without numbers there are no names. gdb treats an empty enumeration as flags.
         case(
             (DW_AT_const_value, DW_TAG_enumerator),
             named(&[ty("int")]),
@@ -517,7 +516,7 @@ fn arrays() -> Vec<Case> {
             "{97, 98}",
             "\"ab\"",
         ),
-        // What is after the elements belongs to the object, too.
+        // The bytes after the elements belong to the object, too.
         case(
             on_array(DW_AT_byte_size),
             two(&[(DW_AT_byte_size, n(12))], &[]),

@@ -1,5 +1,5 @@
-//! Types whose values depend on an attribute: each one of the table, tried with and without it, on objects made
-//! here whose values are worked out by hand.
+//! Tests types whose values depend on an attribute: each attribute of the table, with and without it, on objects built here with values
+//! worked out by hand.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -46,7 +46,7 @@ fn tried(case: &Case, change: impl Fn(&mut Part)) -> Seen {
     })
 }
 
-/// Returns true if a value, or a part of it, says that something is not understood.
+/// Returns true if a value or a part of it reports the attribute as not understood.
 fn names(seen: &Seen, name: &str) -> bool {
     match &seen.state {
         ValueState::Unsupported { what } => what.contains(name),
@@ -96,7 +96,7 @@ fn every_row_of_the_table_has_a_case() {
         .iter()
         .map(|case| (case.attribute.0, case.tag.0))
         .collect();
-    // What it may say is what is meant without it: `shapes::pointers_to_members_are_added_to_the_object`.
+    // The default reading has the same meaning: `shapes::pointers_to_members_are_added_to_the_object`.
     let use_location = (gimli::DW_AT_use_location, gimli::DW_TAG_ptr_to_member_type);
     covered.insert((use_location.0.0, use_location.1.0));
     let mut missing = Vec::new();
@@ -109,13 +109,13 @@ fn every_row_of_the_table_has_a_case() {
     assert_eq!(missing, Vec::<String>::new());
 }
 
-/// Attributes of DWARF 5 (§7.5.4, table 7.5) that leave the meaning of a value's bytes alone, by what they are about;
-/// first those of DWARF 1 that share the range of codes.
+/// The attributes of DWARF 5 (§7.5.4, table 7.5) that do not affect the meaning of a value's bytes, by topic. Those of DWARF 1 that share
+/// the range of codes come first.
 const OTHERS: &[&str] = &[
     "DW_AT_fund_type DW_AT_mod_fund_type DW_AT_user_def_type DW_AT_mod_u_d_type DW_AT_subscr_data DW_AT_element_list",
     "DW_AT_member DW_AT_friends DW_AT_program DW_AT_private DW_AT_protected DW_AT_public DW_AT_pure_virtual",
     "DW_AT_virtual DW_AT_specification_v1",
-    // Names, declarations and who may use them.
+    // Names, declarations and access.
     "DW_AT_name DW_AT_linkage_name DW_AT_description DW_AT_decl_file DW_AT_decl_line DW_AT_decl_column",
     "DW_AT_accessibility DW_AT_visibility DW_AT_external DW_AT_artificial DW_AT_friend DW_AT_import DW_AT_priority",
     "DW_AT_export_symbols DW_AT_identifier_case DW_AT_mutable DW_AT_explicit DW_AT_deleted DW_AT_defaulted",
@@ -123,7 +123,7 @@ const OTHERS: &[&str] = &[
     // References between entries, which are followed.
     "DW_AT_sibling DW_AT_abstract_origin DW_AT_specification DW_AT_declaration DW_AT_signature DW_AT_extension",
     "DW_AT_base_types DW_AT_common_reference DW_AT_namelist_item",
-    // Where an object is, not what its bytes mean.
+    // The location of an object, not the meaning of its bytes.
     "DW_AT_location",
     // Functions, calls, code and units.
     "DW_AT_prototyped DW_AT_inline DW_AT_virtuality DW_AT_vtable_elem_location DW_AT_object_pointer DW_AT_elemental",
@@ -148,7 +148,7 @@ fn every_attribute_of_dwarf_5_is_in_the_table_or_leaves_values_alone() {
         };
         assert_ne!(rows.contains(name), others.contains(name), "{name}");
     }
-    // What producers add, as far as it changes bytes.
+    // Vendor attributes that affect bytes.
     for name in [
         "DW_AT_GNU_bias",
         "DW_AT_GNU_vector",
@@ -230,7 +230,7 @@ fn attributes_that_are_not_understood_are_named() {
     }
 }
 
-/// Where a variable is whose own entry has the attribute.
+/// The location of a variable whose own entry has the attribute.
 #[test]
 fn attributes_of_a_variable_are_named_too() {
     use gimli::*;

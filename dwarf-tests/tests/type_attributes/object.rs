@@ -1,4 +1,4 @@
-//! A code object with one variable, whose type is made here, in a wave whose memory is known.
+//! Builds a code object with one variable of a given type, in a wave with known memory.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use hetdwarf::wave::Snapshot;
 
 use super::elf::{Attribute, Entry, code_object, debug_info};
 
-/// Where the variable is, in global memory.
+/// The address of the variable, in global memory.
 pub const ADDRESS: u64 = 0x7000;
 
-/// What an attribute says.
+/// The value of an attribute.
 #[derive(Clone, Debug)]
 pub enum Says {
     /// A number that is not negative.
@@ -39,7 +39,7 @@ pub struct Part {
     pub attributes: Vec<(gimli::DwAt, Says)>,
 }
 
-/// An entry at a depth below the unit, 1 for a type; other entries refer to it by its label.
+/// Returns an entry at a depth below the unit, 1 for a type. Other entries refer to it by its label.
 pub fn part(
     depth: usize,
     label: &'static str,
@@ -173,13 +173,13 @@ pub fn look_at<T>(
     look(v.unwrap(), &types)
 }
 
-/// What is known of a variable in a lane.
+/// The facts about a variable in a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub state: ValueState,
     pub text: String,
     pub bytes: Vec<u8>,
-    /// What is said of parts.
+    /// The note on parts.
     pub note: String,
 }
 
@@ -214,7 +214,7 @@ pub fn variable_at(location: &[u8]) -> Part {
     )
 }
 
-/// What lane 0 has of a variable of type `T` among `parts` with these bytes.
+/// Returns lane 0's value of a variable of type `T` among `parts` with these bytes.
 pub fn value_of(parts: &[Part], bytes: &[u8]) -> Seen {
     let parts = [vec![variable()], parts.to_vec()].concat();
     look_at(&object(0x0c, &parts), bytes, |v, types| {

@@ -1,4 +1,4 @@
-//! Types as compilers write them, and what no single attribute makes.
+//! Tests types as compilers write them, and combinations of attributes.
 
 use gimli::*;
 use hetdwarf::arch::Lane;
@@ -10,8 +10,8 @@ use super::object::{
     variable_at,
 };
 
-/// The offset of the first entry in the function: the header has 12 bytes, the unit a code, two numbers of eight bytes
-/// and one more for its language, the function a code and two numbers.
+/// The offset of the first entry in the function. The header has 12 bytes. The unit has a code, two numbers of eight bytes and one for its
+/// language, and the function has a code and two numbers.
 pub const FIRST_IN_FUNCTION: u32 = 12 + (1 + 3 * 8) + (1 + 2 * 8);
 
 const FORTRAN: u64 = 0x22;
@@ -22,7 +22,7 @@ fn text(parts: &[Part], bytes: &[u8]) -> String {
     seen.text
 }
 
-/// What the lanes 0 to 3 have of `v`, which is one of the parts.
+/// Returns the values of `v`, one of the parts, in lanes 0 to 3.
 fn lanes(parts: &[Part], bytes: &[u8]) -> Vec<Seen> {
     look_at(&object(0x0c, parts), bytes, |v, types| {
         (0..4).map(|lane| seen(v, types, Lane(lane))).collect()
@@ -59,7 +59,7 @@ fn bit_fields_in_big_endian_order_start_at_the_highest_bit() {
     assert_eq!(value_of(&parts, &bytes).bytes, bytes);
 }
 
-/// A bit of a big-endian number that is missing costs it, and not its neighbour.
+/// A missing bit of a big-endian number affects that number, and not its neighbour.
 #[test]
 fn what_is_missing_of_a_big_endian_number_is_the_right_part() {
     let members = vec![
@@ -182,7 +182,7 @@ fn a_niche_is_a_default_variant() {
     );
 }
 
-/// A tag with a sign, whose value stands in the file without one: -1 in a byte is 255.
+/// A signed tag whose value is stored as unsigned: -1 in a byte is 255.
 #[test]
 fn discriminants_count_as_their_type_says() {
     let tag = member("", "i8", &[]);
@@ -244,8 +244,7 @@ fn variants_of_ada_are_members_of_the_record() {
     assert_eq!(text(&parts, &bytes(8)), "{d = 8, x = 4}");
 }
 
-/// `struct { int a : 3; int : 0; int b : 3; }`: what has no bits and no name is not there. One with a name is a number
-/// of no bits.
+/// `struct { int a : 3; int : 0; int b : 3; }`: an unnamed member without bits does not exist. A named one is a number without bits.
 #[test]
 fn bit_fields_of_no_bits_have_no_value() {
     let bits = |size, start| [(DW_AT_bit_size, n(size)), (DW_AT_data_bit_offset, n(start))];
@@ -515,7 +514,7 @@ fn pointers_to_members_are_added_to_the_object() {
     );
 }
 
-/// A structure with a member that is not understood is shown but for that member, and says so.
+/// A structure is shown without the member that is not understood, with a note.
 #[test]
 fn one_member_costs_the_others_nothing() {
     let members = vec![
@@ -590,7 +589,7 @@ fn a_pointer_without_bits_shows_its_target_in_each_lane() {
     assert_eq!(lanes(&all, &[])[1].text, "{n = 7, p = (int *) → 41}");
 }
 
-/// A pointer to the second element of an array in memory; and one to nothing that is left.
+/// A pointer to the second element of an array in memory, and one to a value that no longer exists.
 #[test]
 fn a_pointer_without_bits_may_point_into_an_object() {
     let at = [&[0x03][..], &ADDRESS.to_le_bytes()].concat();
@@ -618,7 +617,7 @@ fn a_pointer_without_bits_may_point_into_an_object() {
     assert!(text(x(&[])).starts_with("(int *) → <"));
 }
 
-/// `T v` where T is a pointer to T, and v points to itself: it ends.
+/// `T v` where T is a pointer to T, and v points to itself: following it ends.
 #[test]
 fn circles_of_pointers_without_bits_end() {
     let v = variable_at(&implicit_pointer(FIRST_IN_FUNCTION, 0));

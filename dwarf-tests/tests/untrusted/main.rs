@@ -1,5 +1,5 @@
-//! Names of files, of whatever kind, with everything that a terminal or a CI could obey, through every command and format:
-//! nothing of it is in text, and JSON gives back the same name.
+//! Passes names with everything that a terminal or a CI could interpret through every command and format. Text contains none of it, and
+//! JSON preserves the exact names.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -52,7 +52,7 @@ fn is_obeyed(letter: char) -> bool {
         .any(|range| range.contains(&u32::from(letter)))
 }
 
-/// What names are made of.
+/// The kind of contents of names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     /// All characters that are obeyed.
@@ -63,7 +63,7 @@ enum Kind {
     Short,
 }
 
-/// A name that harms who obeys it, in which the harmless one can be found.
+/// Returns a harmful name that contains a harmless one.
 fn evil(kind: Kind, name: &str) -> String {
     match kind {
         Kind::Characters => {
@@ -82,12 +82,12 @@ fn evil(kind: Kind, name: &str) -> String {
     }
 }
 
-/// What is left of a name in text.
+/// Returns the harmless part of a name that remains in text.
 fn mark(name: &str) -> String {
     format!("N-{name}-")
 }
 
-/// Runs the command; what it prints is as it prints it, with its colours.
+/// Runs the command, and returns its output with its colours.
 fn run<A: Into<OsString>>(arguments: Vec<A>) -> (String, String, u8) {
     let arguments = arguments.into_iter().map(Into::into);
     let arguments = [OsString::from("hetdwarf")].into_iter().chain(arguments);
@@ -149,7 +149,7 @@ fn texts(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Checks a JSON document: it is obeyed by nobody, and has the names exactly.
+/// Checks a JSON document: it contains nothing harmful, and the exact names.
 fn check_json(text: &str, names: &[String], what: &dyn core::fmt::Debug) {
     check_text(text, what);
     let mut found = Vec::new();
@@ -417,7 +417,7 @@ fn names_of_members_round_trip() {
     }
 }
 
-/// Members of archives, entries of bundles, sections of host objects; in lists, in choices that fail, and in what is checked.
+/// Members of archives, entries of bundles, sections of host objects: in lists, in failing selections, and in reports.
 #[test]
 fn names_of_containers() {
     for kind in KINDS {
@@ -462,7 +462,7 @@ fn names_of_containers() {
     }
 }
 
-/// What rules say of names, in every format, with paths, a configuration and a baseline that are no better.
+/// Names in findings, in every format, with harmful paths, configuration and baseline.
 #[test]
 fn names_in_what_is_checked() {
     for kind in KINDS {
@@ -521,7 +521,7 @@ fn names_in_what_is_checked() {
             out.contains(&mark("fill")) && out.contains(&mark("path")),
             "{out}"
         );
-        // A baseline of another day, whose entries nobody finds any more.
+        // A baseline of the past, with entries that are no longer found.
         let entry = |function: &str| {
             serde_json::json!({"rule": files.name("rule"), "producer": files.name("producer"),
                 "function": files.name(function), "kind": files.name("kind"), "files": [object]})
@@ -589,7 +589,7 @@ fn names_in_what_is_checked() {
     }
 }
 
-/// Snapshots, requests and arguments, and files that are not what they are taken for.
+/// Names in errors: snapshots, requests and arguments, and files of the wrong kind.
 #[test]
 fn names_in_errors() {
     for kind in KINDS {
@@ -722,7 +722,7 @@ fn names_in_cores() {
             &["calls.cl"],
             &["calls.cl"],
         );
-        // The address of a code object is what the runtime's list says: as many bytes.
+        // The address of a code object in the runtime's list, replaced by a text of the same length.
         let mut other = core.clone();
         let wanted = b"memory://";
         let places: Vec<usize> = (0..other.len() - wanted.len())
@@ -772,7 +772,7 @@ fn lines_of_the_source() {
     assert!(html.contains(&mark("line")), "{html}");
 }
 
-/// No line is shown of a file that only the debugging information names, wherever it is.
+/// Files that only the debugging information names are not read for source lines.
 #[test]
 fn sources_are_shown_from_folders_that_are_named() {
     let files = Files::new(Kind::Short);
@@ -811,7 +811,7 @@ fn sources_are_shown_from_folders_that_are_named() {
     }
 }
 
-/// The check itself sees what it is for.
+/// The check itself detects harmful text.
 #[test]
 fn the_check_can_fail() {
     for text in [

@@ -1,8 +1,8 @@
-//! Code objects, and files around them, in which every name is what a test chooses.
+//! Builds code objects, and files around them, in which a test chooses every name.
 
 use std::collections::BTreeMap;
 
-/// The sections of a linked object by their names, as places of their headers and contents.
+/// The sections of a linked object by name, with the positions of their headers and contents.
 struct Elf {
     bytes: Vec<u8>,
     headers: BTreeMap<String, usize>,
@@ -38,7 +38,7 @@ impl Elf {
         Elf { bytes, headers }
     }
 
-    /// Where the contents of a section are. `None` if there is no such section.
+    /// Returns the range of a section's contents. Returns `None` if there is no such section.
     fn range(&self, name: &str) -> Option<core::ops::Range<usize>> {
         let header = *self.headers.get(name)?;
         let start = u64_at(&self.bytes, header + 0x18);
@@ -85,9 +85,8 @@ impl Strings {
     }
 }
 
-/// A linked code object of DWARF 5 whose names are others: what `name` makes of those of functions, variables, types, members,
-/// enumerators and the producer (`.debug_str`), of source files (`.debug_line_str`), of symbols, of kernels in the metadata, and of
-/// a debug section.
+/// Returns a linked code object of DWARF 5 with names changed by `name`: functions, variables, types, members, enumerators and the producer
+/// (`.debug_str`), source files (`.debug_line_str`), symbols, kernels in the metadata, and a debug section.
 pub fn object(file: &[u8], name: &dyn Fn(&str) -> String) -> Vec<u8> {
     let mut elf = Elf::new(file.to_vec());
     debug_strings(&mut elf, name);
@@ -180,7 +179,7 @@ fn symbols(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
     elf.replace(".strtab", &strings.finish());
 }
 
-/// The kernel `k`, if there is one, in the metadata, which are `MessagePack`: texts there have their lengths before them.
+/// Renames the kernel `k`, if it exists, in the metadata. They are `MessagePack`, in which texts follow their lengths.
 fn metadata(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
     let Some(note) = elf.section(".note") else {
         return;
@@ -202,7 +201,7 @@ fn metadata(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
         let new = [key, text(&new).as_slice()].concat();
         contents.splice(at..at + wanted.len(), new);
     }
-    // The size of the description, after that of the owner's name; both are padded.
+    // The size of the description, after the size of the owner's name; both are padded.
     let added = contents.len() - note.len();
     let size = u32::try_from(u32_at(&note, 4) + added).unwrap();
     contents[4..8].copy_from_slice(&size.to_le_bytes());
@@ -219,7 +218,7 @@ fn section_name(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
     elf.replace(".shstrtab", &names);
 }
 
-/// A static archive, as ar writes it: members after headers of 60 bytes, long names in a member of their own.
+/// Returns a static archive in ar's format: members after headers of 60 bytes, long names in a member of their own.
 pub fn archive(members: &[(String, &[u8])]) -> Vec<u8> {
     let header = |name: &str, size: usize| {
         let zero = 0;

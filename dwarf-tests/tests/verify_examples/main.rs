@@ -1,5 +1,5 @@
-//! What `verify --explain` shows of each rule is true: put around with what its setting says and assembled by LLVM, the wrong
-//! one is found by that rule, and by no other that is more than a note, and the right one by none.
+//! The examples of `verify --explain` are true. With the context of their setting, assembled by LLVM, the rule finds the wrong example, and
+//! no other rule reports more than a note. No rule finds the correct example.
 
 mod unit;
 
@@ -19,7 +19,7 @@ use unit::{SIZE, START, Sections, expression, unit};
 
 const PRELUDE: &str = include_str!("prelude.s");
 
-/// What `Setting::Code` says that there is on entry.
+/// The state on entry in `Setting::Code`.
 const ON_ENTRY: &str = ".cfi_llvm_def_aspace_cfa s32, 0, 6
 .cfi_escape 0x10, 16, 8, 0x90, 62, 0x93, 4, 0x90, 63, 0x93, 4
 .cfi_val_offset s32, 0
@@ -266,7 +266,7 @@ fn findings(file: &[u8], setting: Setting) -> Vec<Finding> {
         // The code around is made up.
         selection.choose([(MACHINE_CODE, Choice::Allow)]).unwrap();
     }
-    // Some count only where they are asked for.
+    // Some rules run only on request.
     selection.only(Rule::all().map(|rule| rule.id)).unwrap();
     verify_with(&program, &selection, NonZeroUsize::MIN).findings
 }
@@ -279,10 +279,10 @@ impl Drop for Folder {
     }
 }
 
-/// Rules without an example: nothing smaller than a file of megabytes breaks them, or no assembler writes what breaks them.
+/// Rules without an example, because only files of megabytes break them, or no assembler can write the broken form.
 const WITHOUT: &[&str] = &["cfi-too-large", "names-too-large", "relocation-unknown"];
 
-/// Rules whose example is wrong under a condition, which is one degree less bad than the rule.
+/// Rules whose example is wrong under a condition, which lowers the level by one.
 const CONDITIONAL: &[&str] = &["cfi-cfa-realigned"];
 
 /// The function whose code `Setting::Lanes` tells, and one after it.
@@ -295,14 +295,14 @@ v_mov_b32 v3, v2
 s_mov_b64 exec, s[6:7]
 s_setpc_b64 s[30:31]";
 
-/// What else is found, because something is lost by the mistake or it shows twice.
+/// Additional findings, because the mistake loses something or shows twice.
 const FOLLOWS: &[(&str, &[&str])] = &[
     ("cfi-entry-length", &["cfi-function-without-fde"]),
     ("cfi-cie-pointer", &["cfi-function-without-fde"]),
     ("cfi-version", &["cfi-function-without-fde"]),
     ("cfi-terminator", &["cfi-function-without-fde"]),
     ("cfi-range-not-function", &["cfi-function-without-fde"]),
-    // What is after the addresses is read from other bytes.
+    // The fields after the addresses are read from other bytes.
     (
         "cfi-address-size",
         &[

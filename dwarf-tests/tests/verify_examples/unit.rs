@@ -1,11 +1,11 @@
-//! Entries of `.debug_info` from text like llvm-dwarfdump's: an entry's attributes and the entries below it are indented by
-//! two more spaces. An entry is referred to by its name.
+//! Builds entries of `.debug_info` from text like llvm-dwarfdump's: an entry's attributes and children are indented by two more spaces.
+//! References name the entry.
 
 use std::collections::BTreeMap;
 
 use hetdwarf::expr::{Encoding, ParseOptions, parse};
 
-/// Where `f` and `g` are, and how long each is.
+/// The address of `f` and `g`, and the size of each.
 pub const START: u64 = 0x100;
 pub const SIZE: u64 = 0x20;
 
@@ -18,7 +18,7 @@ pub struct Sections {
     pub labels: BTreeMap<String, u64>,
 }
 
-/// The bytes of an expression; `{x}` in it is the offset of the entry `x`.
+/// Returns the bytes of an expression, in which `{x}` is the offset of the entry `x`.
 pub fn expression(text: &str, labels: &BTreeMap<String, u64>) -> Vec<u8> {
     if text.starts_with("0x") {
         let bytes = text
@@ -128,7 +128,7 @@ impl Entry {
         }
     }
 
-    /// What every entry of its kind has.
+    /// Adds the attributes that every entry of its kind has.
     fn complete(&mut self) {
         let label = self.label.clone();
         if let Some(label) = label.filter(|_| self.tag != "DW_TAG_dwarf_procedure") {

@@ -1,4 +1,4 @@
-//! Damage that leaves the tables well formed: only the machine code tells that a row is wrong.
+//! Defines damage that keeps the tables well formed, so that only the machine code reveals the wrong row.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ const FRAME: u64 = 65;
 /// s34 to s39, which functions preserve.
 const PRESERVED: Range<u64> = 66..72;
 
-/// Returns true if a register is one of v40 to v47, which functions preserve, in either wave size.
+/// Returns true if a register is one of v40 to v47, which are callee-saved, in either wave size.
 fn is_preserved_vector(register: u64) -> bool {
     (2600..2608).contains(&register) || (1576..1584).contains(&register)
 }
@@ -26,7 +26,7 @@ fn has_caller(list: &[I<'_>]) -> bool {
         .any(|one| matches!(one, I::Expression { register: PC, .. }))
 }
 
-/// Replaces the instructions of an entry of a function; `change` gives nothing where it has nothing to change.
+/// Replaces the instructions of a function's entry. `change` returns None if there is nothing to change.
 fn edit(
     subject: &Subject,
     random: &mut Random,
@@ -78,7 +78,7 @@ fn rows(list: &[I<'_>]) -> Vec<Range<usize>> {
     rows
 }
 
-/// What only the code shows.
+/// Damage that only the code reveals.
 pub const CODE: &[Mutation] = &[
     Mutation {
         what: "the frame pointer does not become the register of the CFA",

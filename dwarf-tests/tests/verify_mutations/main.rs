@@ -1,8 +1,7 @@
-//! Call frame information of real code objects, damaged in two hundred ways: each must be found by a rule that is
-//! meant for it.
+//! Damages call frame information of real code objects in two hundred ways. A rule meant for the damage must find each.
 //!
-//! A mutation changes one thing in a copy of a file that LLVM wrote. It is found if one of the rules named for it has
-//! a finding that the file did not have before.
+//! A mutation changes one thing in a copy of a file that LLVM wrote. It is found if one of its rules has a finding that the original file
+//! did not have.
 
 mod code;
 mod mutations;
@@ -19,7 +18,7 @@ use hetdwarf::verify::{Finding, Selection, verify_with};
 use mutations::{ENTRIES, EXPRESSIONS, INSTRUCTIONS, Mutation, RANGES};
 use subject::Subject;
 
-/// How often each kind is tried on.
+/// The number of mutations of each kind.
 const EACH: usize = 6;
 
 fn subjects() -> Vec<Subject> {
@@ -47,7 +46,7 @@ fn run(kinds: &[&[Mutation]], seed: u64) -> (usize, Vec<String>) {
     let (mut done, mut missed) = (0, Vec::new());
     for mutation in kinds.iter().copied().flatten() {
         let mut times = 0;
-        // Not every entry has what a kind changes.
+        // Not every entry has the parts that a kind changes.
         for attempt in 0..60 * EACH {
             if times == EACH {
                 break;
@@ -76,8 +75,8 @@ fn every_mutation_is_found() {
     assert!(done >= 200 && missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// Rows that are well formed and wrong. The rules are silent where the code does not show it: a register whose rule
-/// was dropped may be written only by loads from memory that are not followed.
+/// Rows that are well formed and wrong. The rules report nothing if the code does not show it: a register without its rule may be written
+/// only by loads from untracked memory.
 #[test]
 fn most_of_what_only_the_code_shows_is_found() {
     let (done, missed) = run(&[CODE], 2026);
@@ -104,7 +103,7 @@ fn findings(data: &[u8], rule: Option<&str>) -> Vec<Finding> {
     verify_with(&program, &selection, NonZeroUsize::MIN).findings
 }
 
-/// What no chosen rule needs is not done; what a chosen one needs is.
+/// A rule that runs alone finds the same as among all rules, although checks that it does not need are skipped.
 #[test]
 fn a_rule_alone_finds_what_it_finds_among_all() {
     let subjects = subjects();

@@ -1,4 +1,4 @@
-//! The kinds of damage, each with the rules that are meant for it.
+//! Defines the kinds of damage, each with the rules that should find it.
 
 use dwarf_tests::simulator::Random;
 use hetdwarf::frame::{Fde, Instruction as I};
@@ -10,12 +10,12 @@ pub struct Mutation {
     pub what: &'static str,
     /// The rules of which one must find it.
     pub rules: &'static [&'static str],
-    /// The damaged file; nothing if the chosen entry has nothing that it could damage.
+    /// Returns the damaged file. Returns None if the chosen entry has nothing of this kind to damage.
     pub apply: fn(&Subject, &mut Random) -> Option<Vec<u8>>,
 }
 
 const PC: u64 = 16;
-/// s4, and what would be s64 if there were no gap.
+/// s4, and the number that would be s64 if there were no gap.
 const S4: u64 = 36;
 const RESERVED: u64 = 96;
 
@@ -49,7 +49,7 @@ fn word(number: u64) -> Vec<u8> {
     u32::try_from(number).unwrap().to_le_bytes().to_vec()
 }
 
-/// Changes one of the instructions of an entry that `change` can change.
+/// Changes one instruction of an entry, among those that `change` accepts.
 fn change_one(
     subject: &Subject,
     random: &mut Random,
@@ -66,7 +66,7 @@ fn change_one(
     subject.rewrite(fde, &list)
 }
 
-/// Appends an instruction to those of an entry.
+/// Appends an instruction to an entry.
 fn append(subject: &Subject, random: &mut Random, more: &[I<'_>]) -> Option<Vec<u8>> {
     let fdes = subject.fdes();
     let fde = any(&fdes, random)?;
@@ -108,7 +108,7 @@ fn replace(bytes: &mut [u8], old: &[u8], new: &[u8]) -> bool {
     true
 }
 
-/// What is wrong with the entries themselves.
+/// Damage to the entries themselves.
 pub const ENTRIES: &[Mutation] = &[
     Mutation {
         what: "the section is cut within its last entry",
@@ -176,7 +176,7 @@ pub const ENTRIES: &[Mutation] = &[
     },
 ];
 
-/// What is wrong with the code that entries are for.
+/// Damage to the code ranges of entries.
 pub const RANGES: &[Mutation] = &[
     Mutation {
         what: "an entry starts a word too late",
@@ -222,7 +222,7 @@ pub const RANGES: &[Mutation] = &[
     },
 ];
 
-/// What is wrong with single instructions.
+/// Damage to single instructions.
 pub const INSTRUCTIONS: &[Mutation] = &[
     Mutation {
         what: "an instruction has a code that means nothing",
@@ -374,7 +374,7 @@ pub const INSTRUCTIONS: &[Mutation] = &[
     },
 ];
 
-/// What is wrong with expressions.
+/// Damage to expressions.
 pub const EXPRESSIONS: &[Mutation] = &[
     Mutation {
         what: "an expression asks for the lane",

@@ -1,4 +1,4 @@
-//! A code object whose call frame information is to be damaged.
+//! A code object with call frame information to damage.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,13 +16,13 @@ pub struct Subject {
     pub data: Vec<u8>,
     /// The bytes of `.debug_frame` in the file.
     pub section: Range<usize>,
-    /// Where the header of the section has its size.
+    /// The position of the section's size in its header.
     pub size_at: usize,
-    /// What is found in the file as it is.
+    /// The findings in the undamaged file.
     before: BTreeSet<String>,
 }
 
-/// What tells a finding from others.
+/// Returns a text that identifies a finding.
 fn identity(finding: &Finding) -> String {
     format!(
         "{} {:?} {:?} {}",
@@ -92,7 +92,7 @@ impl Subject {
         data
     }
 
-    /// The file with other instructions in an entry. `None` if there is no room for them.
+    /// Returns the file with other instructions in an entry. Returns `None` if there is no room for them.
     pub fn rewrite(&self, fde: &Fde<'_>, instructions: &[Instruction<'_>]) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         for instruction in instructions {

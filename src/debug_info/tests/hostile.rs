@@ -1,5 +1,4 @@
-//! Input that no compiler writes. What is held here: no panic, no endless loop, no recursion as deep as
-//! the input says, and an error that names the place.
+//! Tests input that no compiler writes. It must cause no panic, no endless loop and no unbounded recursion, and errors must give the place.
 
 use fallible_iterator::FallibleIterator;
 
@@ -32,7 +31,7 @@ impl Builder {
     }
 }
 
-/// Asks everything there is to ask.
+/// Runs every query.
 fn touch(info: &DebugInfo<'_>) {
     let mut pcs = vec![0, 0x1000, 0x1600, u64::MAX];
     let mut units = info.units();
@@ -104,7 +103,7 @@ fn sections_cut_anywhere_are_no_panic() {
 
 #[test]
 fn damaged_sections_are_no_panic() {
-    // A fixed sequence (xorshift), so that a failure comes again.
+    // A fixed sequence (xorshift), so that failures are reproducible.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = move |below: usize| {
         state ^= state << 13;
@@ -176,7 +175,7 @@ fn blocks_and_namespaces_nest_as_deep_as_they_like() {
     assert_eq!(variables[0].name.as_deref(), Some("v"));
     let global = variables.last().unwrap();
     assert_eq!(global.name.as_deref(), Some("g"));
-    // A qualified name has an end.
+    // A qualified name has a maximum length.
     assert_eq!(global.scope.as_deref().unwrap().len(), 32 * 3 - 2);
     assert!(
         info.inlined_chain(&function, 0x1008, &info.question())
@@ -274,14 +273,14 @@ fn a_header_that_lies_ends_the_list_of_units() {
     let error = units.next().unwrap_err();
     assert!(error.to_string().starts_with(".debug_info+0x6"), "{error}");
     assert!(units.next().unwrap().is_none());
-    // The first unit is as good as before; what the others had is not known.
+    // The first unit is unaffected; the contents of the others are unknown.
     assert!(info.find_function(0x2100).unwrap().is_some());
     assert_eq!(info.find_function(0x2900).unwrap_err(), error);
 }
 
 #[test]
 fn an_entry_cannot_have_attributes_without_end() {
-    // 1000 attributes whose values stand in the abbreviation.
+    // 1000 attributes whose values are in the abbreviation.
     let mut abbrev = vec![1, 0x11, 0];
     for _ in 0..1000 {
         abbrev.extend([0x0b, 0x21, 0x01]);

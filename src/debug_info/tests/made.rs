@@ -1,6 +1,5 @@
-//! `made.s`: what compilers write seldom or never. Expected values follow from the specification; the
-//! comments of the source say how. llvm-dwarfdump-22 agrees where it can print them; on the pointer that
-//! points to its own type it overflows its stack.
+//! Tests `made.s`: constructs that compilers write rarely or never. Expected values follow from the specification, as explained in comments of the
+//! source. llvm-dwarfdump-22 agrees where it can print them. It overflows its stack on the pointer that points to its own type.
 
 use fallible_iterator::FallibleIterator;
 
@@ -18,7 +17,7 @@ fn unit(info: &DebugInfo<'_>) -> Unit {
     info.eval_unit(UnitId(0)).unwrap()
 }
 
-/// The type of an entry of `.debug_info`, found by its name.
+/// Returns the type of an entry of `.debug_info`, found by its name.
 fn by_name(info: &DebugInfo<'_>, name: &str) -> u64 {
     let mut dies = info.dies(UnitId(0)).unwrap();
     while let Some(die) = dies.next().unwrap() {
@@ -117,7 +116,7 @@ fn every_kind_of_location_list_entry_is_read() {
         (bounded(0x1040, 0x1048), 0x35),
         (bounded(0x1050, 0x1054), 0x36),
         (bounded(0x1060, 0x1064), 0x37),
-        // The two for code that the linker threw away are gone.
+        // The two for discarded code are gone.
     ];
     assert_eq!(entries.len(), expected.len());
     for ((range, expression), (expected, opcode)) in entries.iter().zip(expected) {
@@ -177,7 +176,7 @@ fn blocks_nest_by_their_addresses() {
     let outer = |mut inner: Vec<&'static str>| {
         inner.push("p");
         inner.extend(constants);
-        // A block without addresses is part of what is around it.
+        // A block without addresses is part of the scope around it.
         inner.push("in_bare_block");
         inner.extend(["signed_type", "missing_type", "", "shared"]);
         inner
@@ -207,7 +206,7 @@ fn constants_are_as_long_as_their_types() {
             .unwrap();
         found.const_value.clone().unwrap()
     };
-    // 0xc8 is 200 and not -56: compilers put what is not negative into the data forms.
+    // 0xc8 is 200 and not -56: compilers use the data forms for non-negative values.
     assert_eq!(value("c_data1"), 200i32.to_le_bytes());
     assert_eq!(value("c_data2"), [0x34]);
     assert_eq!(value("c_sdata"), (-2i64).to_le_bytes());
@@ -281,7 +280,7 @@ fn expressions_find_base_types() {
         base("__int128").unwrap(),
         plain(BaseTypeEncoding::Signed, 128, 1)
     );
-    // HET A.5.1: so many elements of what the type is without the attribute.
+    // HET A.5.1: a vector has this many elements of the type without the attribute.
     assert_eq!(
         base("vector4").unwrap(),
         plain(BaseTypeEncoding::Float, 128, 4)
@@ -313,7 +312,7 @@ fn bit_fields_of_old_count_from_the_top() {
         [
             (Some(4 * 8 + 32 - 3 - 5), Some(5)),
             (Some(32 - 16 - 4), Some(4)),
-            // Only a debugger with a process could say.
+            // Only a debugger with a process could resolve it.
             (None, None),
         ]
     );
@@ -347,7 +346,7 @@ fn arrays_have_the_dimensions_that_are_known() {
     };
     let dimension = |lower_bound, count| Dimension { lower_bound, count };
     assert_eq!(array(0x11a), (vec![dimension(0, Some(8))], Some(8)));
-    // The second is said to start at -1, which no array does in the language of the unit.
+    // The second has lower bound -1, which the language of the unit does not allow.
     let two = vec![dimension(0, Some(3)), dimension(0, Some(5))];
     assert_eq!(array(0x122), (two, Some(3 * 5 * 4)));
     assert_eq!(read(&info, 0x122).0.wrong_lower_bound(), Some(-1));
@@ -451,7 +450,7 @@ fn lines_and_paths_follow_the_table() {
     assert_eq!((&*file.path, file.name()), ("/abs/sub/made.h", "made.h"));
     assert_eq!(info.line_at(0x100f).unwrap().unwrap().line, 7);
     assert_eq!(info.line_at(0x1080).unwrap(), None);
-    // Directory 0 of version 5 is that of the unit, and comes once.
+    // Directory 0 of version 5 is the unit's directory, and occurs once.
     let file = info.source_file(UnitId(0), 0).unwrap().unwrap();
     assert_eq!(&*file.path, "src/made.c");
 }

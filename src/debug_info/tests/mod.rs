@@ -1,7 +1,7 @@
-//! Tests against the objects in `tests/debug_info`; its README says where they come from.
+//! Tests with the objects in `tests/debug_info`. Its README documents their origin.
 //!
-//! `real` holds what llvm-dwarfdump and llvm-symbolizer say of objects that compilers wrote, `made` what
-//! follows from the specification for an object written by hand, `hostile` what no input may do.
+//! `real` compares objects from compilers with llvm-dwarfdump and llvm-symbolizer. `made` checks a hand-written object against the specification.
+//! `hostile` checks malformed input.
 
 mod hostile;
 mod made;
@@ -20,8 +20,7 @@ use super::*;
 /// The debug sections of a file by name.
 pub(super) type Sections = HashMap<String, Vec<u8>>;
 
-/// Reads a fixture. The `object` layer of this crate is not used: these tests are about what comes after
-/// it.
+/// Reads a fixture. The `object` layer of this crate is not used, to test this layer alone.
 pub(super) fn sections(name: &str) -> Sections {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/debug_info");
     let bytes = std::fs::read(folder.join(name)).unwrap();
@@ -35,7 +34,7 @@ pub(super) fn sections(name: &str) -> Sections {
         .collect()
 }
 
-/// What [`DebugInfo::load`] asks for.
+/// Returns the argument for [`DebugInfo::load`].
 pub(super) fn getter<'s>(sections: &'s Sections) -> impl FnMut(&'static str) -> Result<&'s [u8]> {
     |name| Ok(sections.get(name).map_or(&[], Vec::as_slice))
 }
@@ -59,7 +58,7 @@ pub(super) fn read(info: &DebugInfo<'_>, offset: u64) -> (TypeTable, Type) {
     (table, ty)
 }
 
-/// The name of the type at an offset of `.debug_info`.
+/// Returns the name of the type at an offset of `.debug_info`.
 pub(super) fn name(info: &DebugInfo<'_>, offset: u64) -> String {
     let mut table = TypeTable::default();
     let id = info
@@ -68,7 +67,7 @@ pub(super) fn name(info: &DebugInfo<'_>, offset: u64) -> String {
     type_name(&table, id)
 }
 
-/// The names of the variables in scope at `pc`, with their scopes.
+/// Returns the names of the variables in scope at `pc`, with their scopes.
 pub(super) fn variables(info: &DebugInfo<'_>, pc: u64) -> Vec<(String, String)> {
     let function = info.find_function(pc).unwrap().unwrap();
     let text = |text: Option<Cow<'_, str>>| text.unwrap_or_default().into_owned();
@@ -79,7 +78,7 @@ pub(super) fn variables(info: &DebugInfo<'_>, pc: u64) -> Vec<(String, String)> 
         .collect()
 }
 
-/// The one range of a list.
+/// Returns the only range of a list.
 pub(super) fn only(ranges: &[core::ops::Range<u64>]) -> core::ops::Range<u64> {
     assert_eq!(ranges.len(), 1);
     ranges[0].clone()

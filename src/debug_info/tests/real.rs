@@ -1,5 +1,5 @@
-//! Objects that compilers wrote. Expected values are what llvm-dwarfdump-22 prints (`--debug-info`,
-//! `--debug-line`, `--lookup`) and what llvm-symbolizer-22 says of calls, unless a comment says otherwise.
+//! Tests objects from compilers. Unless a comment says otherwise, expected values come from llvm-dwarfdump-22 (`--debug-info`, `--debug-line`,
+//! `--lookup`) and, for calls, llvm-symbolizer-22.
 
 use fallible_iterator::FallibleIterator;
 
@@ -8,7 +8,7 @@ use crate::arch::{AddressSpace, MemorySpace};
 use crate::debug_info::types::{Dimension, TypeKind};
 use crate::eval::LocationAttribute;
 
-/// The location list of a variable: the ranges, and the first byte of each expression.
+/// Returns the location list of a variable: the ranges, and the first byte of each expression.
 fn location_list(info: &DebugInfo<'_>, die: DieId) -> Vec<(core::ops::Range<u64>, u8)> {
     let die = info.die(die).unwrap();
     let attribute = die.attribute(gimli::DW_AT_location).unwrap();
@@ -262,7 +262,7 @@ fn variables_come_innermost_first() {
         variables[2].const_value.as_deref(),
         Some(&4f32.to_le_bytes()[..])
     );
-    // What the abstract instance says is true of the inlined one.
+    // The attributes of the abstract instance apply to the inlined one.
     assert_eq!(variables[1].ty, Some(at(&info, 0x31)));
     assert_eq!(variables[1].declaration.line, Some(7));
     assert!(variables[1].location.is_some());
@@ -329,7 +329,7 @@ fn a_split_unit_takes_its_addresses_from_the_skeleton() {
     let function = info.find_function(0x1604).unwrap().unwrap();
     assert_eq!(function.name.as_deref(), Some("helper"));
     assert_eq!(only(&function.ranges), 0x1600..0x16e4);
-    // The .dwo file has no line table; that of the skeleton names the file.
+    // The .dwo file has no line table; the skeleton's table names the file.
     assert_eq!(&*function.declaration.file.unwrap().path, "./small.cl");
     let die = |offset| info.die_at(".debug_info.dwo", offset).unwrap();
     // llvm-dwarfdump --dwo

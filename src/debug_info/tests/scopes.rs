@@ -1,10 +1,10 @@
-//! What is kept of a function's scopes says the same as a walk over its entries.
+//! Checks that the kept scopes of a function agree with a walk over its entries.
 
 use super::*;
 use crate::debug_info::InScope;
 use crate::debug_info::function::Function;
 
-/// Objects of each compiler, optimised, with inlined calls, blocks and split units.
+/// Objects of each compiler, optimized, with inlined calls, blocks and split units.
 const OBJECTS: [&str; 7] = [
     "units-gfx90a.hsaco",
     "inlined-gfx942-O2.hsaco",
@@ -46,7 +46,7 @@ fn a_tree_of_scopes_says_what_a_walk_says() {
         let functions = info
             .unit_ids()
             .flat_map(|unit| info.functions(unit).unwrap());
-        // Of GCC's eleven hundred functions every tenth.
+        // Every tenth of GCC's eleven hundred functions.
         let step = if object.contains("gcc") { 10 } else { 1 };
         for function in functions.step_by(step) {
             let Some(tree) = info.scope_tree(function.die) else {
@@ -72,7 +72,7 @@ fn a_tree_of_scopes_says_what_a_walk_says() {
                     format!("{:?}", walked.variables),
                     "{object} {pc:#x}"
                 );
-                // Both tell apart what each frame has.
+                // Both assign the same variables to each frame.
                 let known = info.known_variables(function.die, pc).unwrap();
                 assert_eq!(known.ends, walked.ends, "{object} {pc:#x}");
                 let calls = info.inlined_chain(&function, pc, &info.question()).unwrap();

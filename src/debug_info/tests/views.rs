@@ -1,4 +1,4 @@
-//! GNU's view pairs, in lists and beside them: they change nothing of where a variable is.
+//! Tests GNU's view pairs, in lists and beside them. They do not affect the location of a variable.
 
 use fallible_iterator::FallibleIterator;
 use gimli::constants::DW_AT_location;
@@ -7,7 +7,7 @@ use super::*;
 use crate::eval::{Context, LocationAttribute, locate};
 use crate::location::{Arena, Location};
 
-/// What `readelf --debug-dump=loc` of binutils 2.40 says of the variables of `f`, in the order of their entries.
+/// The location lists of the variables of `f` according to `readelf --debug-dump=loc` of binutils 2.40, in the order of their entries.
 const LISTS: &[(&str, &[(u64, u64)])] = &[
     ("a", &[(0x1020, 0x102a), (0x102a, 0x1033), (0x1033, 0x1035)]),
     (
@@ -23,7 +23,7 @@ const LISTS: &[(&str, &[(u64, u64)])] = &[
     ("d", &[(0x1028, 0x1044), (0x1044, 0x1045)]),
 ];
 
-/// The names of the variables with location lists, and the offsets of the lists.
+/// Returns the names of the variables with location lists, and the offsets of the lists.
 fn lists(info: &DebugInfo<'_>, unit: UnitId) -> Vec<(String, u64)> {
     let mut lists = Vec::new();
     let mut dies = info.dies(unit).unwrap();
@@ -90,12 +90,12 @@ fn a_view_pair_that_is_cut_short_ends_the_list() {
     assert!(entries.next().unwrap().is_some());
     let error = entries.next().unwrap_err();
     assert_eq!(error.origin().unwrap().section, ".debug_loclists");
-    // Where the entry starts that is cut short.
+    // The offset of the truncated entry.
     assert_eq!(error.origin().unwrap().offset, 0x14);
     assert!(entries.next().unwrap().is_none());
 }
 
-/// The list of `a` has three entries, and a view pair before each; its end is read, too.
+/// The list of `a` has three entries, each after a view pair, and an end entry that is also read.
 #[test]
 fn what_says_no_expression_is_paid_for() {
     let sections = sections("views-in-lists.elf");
@@ -106,7 +106,7 @@ fn what_says_no_expression_is_paid_for() {
     let meter = info.question();
     info.expressions_at(eval, offset, 0x1000, &meter).unwrap();
     assert_eq!(meter.steps(), 7);
-    // Whoever evaluates pays for each entry that a resolver gives.
+    // The evaluator charges for each entry that a resolver returns.
     let (meter, arena) = (info.question(), Arena::new());
     let context = Context {
         resolver: Some(&&info),

@@ -42,7 +42,7 @@ fn a_scalar_with_a_lost_bit_is_lost() {
         types.print_with(int, &[7, 0, 0, 0], &one(32), &one(33)),
         "7"
     );
-    // Bits that are padding are not missed.
+    // Padding bits do not count as missing.
     let narrow = types.base("_BitInt(3)", BaseTypeEncoding::Signed, 3);
     assert_eq!(types.print_with(narrow, &[2], &one(3), &none), "2");
 }
@@ -69,8 +69,8 @@ fn a_part_that_is_lost_does_not_cost_the_rest() {
         types.print_with(l, &value, &bytes(&[2..4, 8..12]), &none),
         format!("{{h = 3, z = {out}, k = 1, s = {{{out}, {out}, {out}, {out}}}}}")
     );
-    // struct { int a; struct { int b, c; } q; int d; } n, of which a and d are kept: the inner structure
-    // is lost as a whole, and yet gdb shows its members.
+    // struct { int a; struct { int b, c; } q; int d; } n, of which a and d are kept. The inner structure is completely lost, but gdb shows its
+    // members.
     let q = types.record("", 8, vec![member("b", int, 0), member("c", int, 4)]);
     let members = vec![member("a", int, 0), member("q", q, 4), member("d", int, 12)];
     let n = types.record("", 16, members);
@@ -95,7 +95,7 @@ fn a_string_with_a_lost_character_prints_one_by_one() {
         types.print_with(ty, b"ab\0", &bytes(&[1..2]), &none),
         "{'a', <optimized out>, '\\000'}"
     );
-    // The other row is still a string.
+    // The other row is still printed as a string.
     let ty = types.array(char, &[2, 3]);
     assert_eq!(
         types.print_with(ty, b"ab\0cd\0", &none, &bytes(&[0..1])),

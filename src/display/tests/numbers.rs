@@ -22,7 +22,7 @@ fn wide_numbers_are_rounded_once_to_the_nearest_double_ties_to_even() {
     let one = 0x3fffu128 << 112;
     assert_eq!(value(one), 1.0);
     assert_eq!(value(one | 1 << 127), -1.0);
-    // 60 of the 112 bits are lost: half of the last one that is kept is bit 59.
+    // 60 of the 112 bits are dropped: half of the last bit kept is bit 59.
     let ulp = f64::EPSILON;
     assert_eq!(value(one | 1 << 59), 1.0);
     assert_eq!(value(one | 1 << 59 | 1), 1.0 + ulp);
@@ -33,13 +33,13 @@ fn wide_numbers_are_rounded_once_to_the_nearest_double_ties_to_even() {
     assert_eq!(value((0x3fff + 1023) << 112), 2f64.powi(1023));
     assert_eq!(value((0x3fff + 1024) << 112), f64::INFINITY);
     assert_eq!(value((0x3fff - 1074) << 112), f64::from_bits(1));
-    // Half of the smallest is a tie, to 0; what is above it is the smallest.
+    // Half of the smallest number is a tie, which rounds to 0. A larger number rounds to the smallest.
     assert_eq!(value((0x3fff - 1075) << 112), 0.0);
     assert_eq!(value((0x3fff - 1075) << 112 | 1), f64::from_bits(1));
     assert_eq!(value(1), 0.0);
     assert_eq!(value(0x7fff << 112), f64::INFINITY);
     assert!(value(0x7fff << 112 | 1).is_nan());
-    // Nobody says which format this is.
+    // The format is ambiguous.
     let ty = types.base("long double", BaseTypeEncoding::Float, 128);
     assert_eq!(number(&types, ty, &one.to_le_bytes()), None);
 }

@@ -36,7 +36,7 @@ fn an_integer_has_as_many_bits_as_its_type_says() {
     assert_eq!(types.print(ty, &[0xff, 0xff, 0xfe, 0xff]), "65535");
     let ty = types.base("unsigned _BitInt(3)", BaseTypeEncoding::Unsigned, 3);
     assert_eq!(types.print(ty, &[0xfd]), "5");
-    // Wider than any type of C: the bits.
+    // Wider than any type of C: printed as bits.
     let ty = types.base("_BitInt(200)", BaseTypeEncoding::Signed, 200);
     let mut bytes = [0; 32];
     bytes[24] = 0x0a;
@@ -192,17 +192,16 @@ fn floats_of_16_bits_are_told_apart_by_name() {
     ] {
         assert_eq!(types.print(ty, &bits.to_le_bytes()), text);
     }
-    // bfloat16 is the upper half of a float: 0x3dcd is 0.10009765625; 0x4f6e is 238 * 2^24, and 4e9 is
-    // nearer to it than to 239 * 2^24.
+    // bfloat16 is the upper half of a float: 0x3dcd is 0.10009765625; 0x4f6e is 238 * 2^24, and 4e9 is closer to it than to 239 * 2^24.
     let ty = types.base("__bf16", BaseTypeEncoding::Float, 16);
     for (bits, text) in [(0x3dcdu16, "0.1"), (0x3fc0, "1.5"), (0x4f6e, "4e+09")] {
         assert_eq!(types.print(ty, &bits.to_le_bytes()), text);
     }
 }
 
-/// Whether of all numbers of a format the one with these bits is the nearest to what was read. Differences of such numbers are exact.
+/// Returns true if the number with these bits is the nearest of its format to the parsed one. Differences of such numbers are exact.
 ///
-/// * `number`: what bits stand for; those of numbers that follow each other do, too.
+/// * `number`: returns the number for bits. Adjacent bit patterns must be adjacent numbers.
 fn is_nearest(read: f64, bits: u16, number: impl Fn(u16) -> f64) -> bool {
     let value = number(bits);
     if value.is_infinite() {

@@ -8,7 +8,7 @@ fn text(bytes: &[u8]) -> String {
     types.print(ty, bytes)
 }
 
-/// `bytes` and zeros up to `size`.
+/// Returns `bytes` padded with zeros to `size`.
 fn padded(bytes: &[u8], size: usize) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes.resize(size, 0);
@@ -177,7 +177,7 @@ fn wide_strings_have_one_prefix() {
         print("char32_t", BaseTypeEncoding::Utf, &[0x11_0000, 0x61, 0], 32),
         text
     );
-    // What does not show on a screen is escaped: a zero-width space.
+    // Invisible characters are escaped: a zero-width space.
     assert_eq!(
         print("char32_t", BaseTypeEncoding::Utf, &[0x200b, 0], 32),
         r#"U"\u200b""#

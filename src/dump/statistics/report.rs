@@ -1,4 +1,4 @@
-//! The document: names and numbers, in the order of llvm-dwarfdump.
+//! Writes the document: names and numbers, in the order of llvm-dwarfdump.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::report::to_json;
 /// The version of the metrics.
 const VERSION: u64 = 9;
 
-/// What the groups of coverage are called.
+/// The names of the coverage groups.
 const GROUP_NAMES: [&str; GROUPS] = [
     "0%",
     "(0%,10%)",
@@ -31,7 +31,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// What was collected, as it is reported.
+    /// Converts the collected statistics to the reported metrics.
     pub(super) fn new(found: &Statistics, sources: &Sources<'_>) -> Report {
         let mut report = Report {
             numbers: Vec::new(),
@@ -166,8 +166,8 @@ impl Report {
 
     /// Writes the document.
     ///
-    /// * `name`: of the file;
-    /// * `format`: what it is.
+    /// * `name`: the name of the file;
+    /// * `format`: the format of the file.
     pub(super) fn write(&self, name: &str, format: &str, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{{\n  \"version\": {VERSION},")?;
         writeln!(out, "  \"file\": {},", to_json(&name)?)?;
@@ -177,7 +177,7 @@ impl Report {
             let comma = if index < last { "," } else { "" };
             let name = to_json(name)?;
             match *number {
-                // A sum that does not fit.
+                // A sum that overflows.
                 u64::MAX => writeln!(out, "  {name}: \"overflowed\"{comma}")?,
                 number => writeln!(out, "  {name}: {number}{comma}")?,
             }

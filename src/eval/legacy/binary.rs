@@ -8,29 +8,29 @@ use crate::expr::Operation;
 /// The facts that an operation needs about its operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Binary {
-    /// The low bits of the result depend on the low bits alone.
+    /// The low bits of the result depend only on the operands' low bits.
     LowBits,
-    /// `and`: with a mask, what is above is zero.
+    /// `and`: with a mask, the bits above it are zero.
     And,
-    /// `or`, `xor`: what was widened still is.
+    /// `or`, `xor`: the result is widened if the operands are.
     Bits,
-    /// `shl`: the same as of the low bits, and the count.
+    /// `shl`: needs the low bits, and the count.
     ShiftLeft,
-    /// `shr`, which is written for a logical shift.
+    /// `shr`, which LLVM writes for a logical shift.
     ShiftRight,
     /// `shra`.
     ShiftRightSigned,
-    /// `div`, which is written for signed integers alone.
+    /// `div`, which LLVM writes only for signed integers.
     Divide,
-    /// `mod`, which LLVM writes for the signed remainder, and which is specified as the unsigned one.
+    /// `mod`, which LLVM writes for the signed remainder, although it is specified as unsigned.
     Remainder,
     /// `eq`, `ne`.
     Equality,
-    /// The other relations, which are written for signed and unsigned integers.
+    /// The other relations, which LLVM writes for signed and unsigned integers.
     Order,
 }
 
-/// Returns the facts that an operation on two integers needs. `None` for any other operation.
+/// Returns the facts that an operation on two integers needs, or `None` for any other operation.
 #[expect(
     clippy::too_many_lines,
     reason = "every operation is named, so that a new one does not compile until somebody has said what it is"
@@ -47,7 +47,7 @@ pub(super) fn binary(operation: &Operation<'_>) -> Option<Binary> {
         Operation::Mod => Binary::Remainder,
         Operation::Eq | Operation::Ne => Binary::Equality,
         Operation::Lt | Operation::Le | Operation::Gt | Operation::Ge => Binary::Order,
-        // Those that are something else for integers are in `Dataflow::step`.
+        // Operations with another meaning for integers are in `Dataflow::step`.
         Operation::Addr { .. }
         | Operation::Deref
         | Operation::Const1u { .. }
@@ -126,7 +126,7 @@ pub(super) fn binary(operation: &Operation<'_>) -> Option<Binary> {
     })
 }
 
-/// Returns true if an integer is the same with a sign and without.
+/// Returns true if an integer has the same value as signed and as unsigned.
 fn has_no_sign(integer: &Integer, width: u8) -> bool {
     match integer.constant {
         Some(value) => bits_of(value) < width,
@@ -134,13 +134,13 @@ fn has_no_sign(integer: &Integer, width: u8) -> bool {
     }
 }
 
-/// Returns the width that an operation on two integers has.
+/// Returns the width of an operation on two integers.
 fn common_width(a: &Integer, b: &Integer) -> Result<u8, Ambiguity> {
     match (a.constant, b.constant) {
         (Some(_), _) => Ok(b.width),
         (None, Some(_)) => Ok(a.width),
         (None, None) if a.width == b.width => Ok(a.width),
-        // One without a sign is the same in any width that is larger.
+        // An unsigned integer has the same value in any larger width.
         (None, None) if a.width < b.width && has_no_sign(a, a.width) => Ok(b.width),
         (None, None) if b.width < a.width && has_no_sign(b, b.width) => Ok(a.width),
         (None, None) => Err(Ambiguity::Width),
@@ -148,7 +148,7 @@ fn common_width(a: &Integer, b: &Integer) -> Result<u8, Ambiguity> {
 }
 
 impl Dataflow<'_, '_> {
-    /// Rewrites an operation on the two entries on top.
+    /// Rewrites an operation on the two top entries.
     pub(super) fn binary(
         &mut self,
         kind: Binary,
@@ -161,7 +161,7 @@ impl Dataflow<'_, '_> {
             Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftRightSigned
         );
         let width = match (is_shift, a.constant) {
-            // The count says nothing of what is shifted, but that constants take any width.
+            // The count does not affect the width of the shifted operand, except that constants take any width.
             (true, None) => a.width,
             (true, Some(_)) => b.width,
             (false, _) => common_width(&a, &b)?,
@@ -217,7 +217,7 @@ impl Dataflow<'_, '_> {
         self.push(result)
     }
 
-    /// `a - a / b * b`, of the two entries on top.
+    /// Writes `a - a / b * b` for the two top entries.
     fn remainder(&mut self, result: Integer) -> Result<(), Refusal> {
         for operation in [
             Operation::Over,
@@ -234,7 +234,7 @@ impl Dataflow<'_, '_> {
         })
     }
 
-    /// Widens two integers that are compared, as the reading has it. The machine compares 64 bits with a sign.
+    /// Widens two compared integers according to the current reading. The machine compares signed 64-bit integers.
     fn widen_for_order(&mut self, a: &Integer, b: &Integer, width: u8) -> Result<(), Refusal> {
         if has_no_sign(a, width) && has_no_sign(b, width) {
             return self.widen_two(a, b, width, true);
@@ -253,7 +253,7 @@ impl Dataflow<'_, '_> {
         Ok(())
     }
 
-    /// Returns the result of `and`.
+    /// Computes the result of `and`.
     fn masked(&mut self, a: &Integer, b: &Integer, result: Integer) -> Integer {
         let (integer, mask) = match (a.constant, b.constant) {
             (_, Some(mask)) => (a, mask),
@@ -285,7 +285,7 @@ impl Dataflow<'_, '_> {
             }
         }
         Integer {
-            // A mask of all bits widens the integer, before DWARF 5, to whatever the object has.
+            // Before DWARF 5, a mask of all bits widens the integer to the object's size.
             width: if bits == result.width {
                 64
             } else {
@@ -302,7 +302,7 @@ impl Dataflow<'_, '_> {
     }
 }
 
-/// Returns the result of `shr`.
+/// Computes the result of `shr`.
 fn shifted(a: &Integer, b: &Integer, result: Integer) -> Integer {
     let count = b.constant.and_then(|count| u8::try_from(count).ok());
     Integer {
@@ -316,7 +316,7 @@ fn shifted(a: &Integer, b: &Integer, result: Integer) -> Integer {
     }
 }
 
-/// Returns the result of a comparison.
+/// Computes the result of a comparison.
 fn truth() -> Integer {
     Integer {
         width: 32,

@@ -1,13 +1,12 @@
-//! Follows values that LLVM keeps as expressions over registers.
+//! Follows values that LLVM writes as expressions over registers.
 //!
-//! LLVM's operations are those of its intermediate representation: integers of a width, read with or without their
-//! sign as the operation needs it. The stack of DWARF holds 64 bits. So for each entry the analysis knows which
-//! integer it stands for ([`Integer`]), and before an operation that looks at more than the low bits it widens what
-//! is there as that operation means it: `shr` with zeros, `shra`, `div` and `mod` with the sign, which the compiler
-//! writes for signed division alone. Comparisons are written the same for both; see [`Choice`](super::Choice).
+//! The operations have the semantics of LLVM's intermediate representation: integers of some width, signed or unsigned depending on the operation.
+//! DWARF's stack has 64 bits. The analysis therefore tracks the integer of each entry ([`Integer`]). Before an operation that depends on more than
+//! the low bits, it widens the entry as needed: with zeros for `shr`, and with the sign for `shra`, `div` and `mod`, which LLVM writes only for
+//! signed division. Comparisons look the same for both; see [`Choice`](super::Choice).
 //!
-//! Each operation of the source is rewritten where it stands, so that the machine's stack has the same entries as the
-//! one here. Loops do not occur: an expression with a branch is refused.
+//! Each operation of the source is rewritten in place, so that the machine's stack has the same entries as the one here. There are no loops, because
+//! expressions with branches are rejected.
 
 use fallible_iterator::FallibleIterator;
 use smallvec::SmallVec;
@@ -20,7 +19,7 @@ use crate::arch::{AddressSpace, Register};
 use crate::error::Ambiguity;
 use crate::expr::{Builder, Item, Operation, operations};
 
-/// The most entries on the stack. Real expressions have three.
+/// The maximum number of entries on the stack. Real expressions have three.
 const STACK: usize = 64;
 
 /// An integer on the stack.
@@ -28,28 +27,28 @@ const STACK: usize = 64;
 pub(super) struct Integer {
     /// The width of the integer, in bits.
     pub(super) width: u8,
-    /// The number of the object's low bits that it determines.
+    /// The number of the object's low bits it determines.
     pub(super) known: u8,
-    /// True if the 64 bits of the entry are the integer widened by its sign.
+    /// True if the 64 bits of the entry are the sign-extended integer.
     pub(super) widened: bool,
-    /// The 64 bits are below 2 to this, so that they are the integer in any width above it.
+    /// The 64 bits are below 2 to this power, so that they are the integer in any larger width.
     pub(super) below: Option<u8>,
     /// Its value, if that is a constant.
     pub(super) constant: Option<u64>,
-    /// Its origin.
+    /// The origin of the integer.
     pub(super) origin: Origin,
-    /// The part of a register that it is, until it is changed.
+    /// The part of a register that it equals, until it is changed.
     pub(super) fresh: Fresh,
 }
 
-/// The origin of an integer, as far as it can be an address.
+/// The origin of an integer, to decide if it is an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// The address of a slot of the lane's stack, and constants.
+    /// The address of a slot of the lane's stack, plus constants.
     Slot,
-    /// An address of the code object, and constants.
+    /// An address of the code object, plus constants.
     Global,
-    /// A pointer that a slot holds, and constants.
+    /// A pointer loaded from a slot, plus constants.
     Pointer(AddressSpace),
     /// Anything else.
     Number,
@@ -58,22 +57,22 @@ pub(super) enum Origin {
 /// A part of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fresh {
-    /// All of it.
+    /// The whole register.
     Whole,
     /// The bits above its low half.
     Shifted,
-    /// It is no part of a register.
+    /// No part of a register.
     No,
 }
 
-/// The entries of the stack, and what they were rewritten to.
+/// The entries of the stack, and the rewritten expression.
 pub(super) struct Dataflow<'d, 't> {
     pub(super) translator: &'d mut Translator<'t>,
     stack: SmallVec<[Integer; 4]>,
     pub(super) object_bits: Option<u64>,
     /// The result of the part's last load.
     pub(super) last_load: Load,
-    /// The number of remaining operations that belong to a rewritten one.
+    /// The number of further source operations that have been rewritten already.
     pub(super) skip: usize,
 }
 
@@ -89,7 +88,7 @@ impl Integer {
         fresh: Fresh::Whole,
     };
 
-    /// Returns true if the 64 bits are the integer of a width widened by its sign.
+    /// Returns true if the 64 bits are the sign-extended integer of a width.
     pub(super) fn is_widened_from(&self, width: u8) -> bool {
         if width == 64 || self.below.is_some_and(|below| below < width) {
             return true;
@@ -124,7 +123,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         }
     }
 
-    /// Returns the one entry that is left.
+    /// Returns the only remaining entry.
     pub(super) fn result(&self) -> Result<Integer, Refusal> {
         self.stack.last().copied().ok_or(Refusal::Malformed)
     }
@@ -150,7 +149,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         self.stack.pop().ok_or(Refusal::Malformed)
     }
 
-    /// Returns the entry so many below the top.
+    /// Returns the entry at this depth below the top.
     pub(super) fn below(&self, index: usize) -> Result<Integer, Refusal> {
         let at = self.stack.len().checked_sub(index.saturating_add(1));
         at.and_then(|at| self.stack.get(at))
@@ -158,7 +157,7 @@ impl<'d, 't> Dataflow<'d, 't> {
             .ok_or(Refusal::Malformed)
     }
 
-    /// Rewrites the first of some operations.
+    /// Rewrites the first of the remaining operations.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "all other operations have no meaning that is known"
@@ -221,7 +220,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         }
     }
 
-    /// Returns the contents of a register, or an address on the stack, plus a constant.
+    /// Pushes the contents of a register, or an address on the stack, plus a constant.
     fn register_plus(&mut self, number: u64, offset: i64) -> Result<(), Refusal> {
         let register =
             register(number).ok_or(Ambiguity::Operation("a register that is reserved"))?;
@@ -262,7 +261,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         self.add(offset)
     }
 
-    /// Returns the lane's address that a frame register holds; without one address 0.
+    /// Pushes the lane's address in a frame register, or 0 without a frame register.
     fn slot_base(&mut self, register: Option<Register>) -> Result<(), Refusal> {
         let scaled_by = self.translator.frame.scaled_by;
         let builder = self.builder();
@@ -315,7 +314,7 @@ impl<'d, 't> Dataflow<'d, 't> {
             let is_dword = size.is_some_and(|size| u64::from(size) == DWORD);
             return self.push(if is_dword { Integer::DWORD } else { wide(None) });
         };
-        // The lane's dword of what the register was.
+        // The lane's dword of the register's value on entry.
         let mut inner = Builder::new(encoding.in_memory());
         inner
             .lane_of_vector(register)?
@@ -341,7 +340,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         }
     }
 
-    /// Cuts the entry on top to `from` bits, and widens it to `to`.
+    /// Truncates the top entry to `from` bits, and widens it to `to`.
     fn convert(&mut self, from: u8, to: u8, signed: bool) -> Result<(), Refusal> {
         let integer = self.pop()?;
         let from = from.min(integer.width);
@@ -373,7 +372,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         })
     }
 
-    /// Makes the 64 bits on top those of an integer of a width, with its sign or without.
+    /// Widens the top entry to 64 bits from an integer of a width, signed or unsigned.
     pub(super) fn widen_top(
         &mut self,
         integer: &Integer,
@@ -394,7 +393,7 @@ impl<'d, 't> Dataflow<'d, 't> {
         Ok(())
     }
 
-    /// Widens the two entries on top, as [`widen_top`](Self::widen_top) does the one.
+    /// Widens the two top entries, as [`widen_top`](Self::widen_top) does for one.
     pub(super) fn widen_two(
         &mut self,
         a: &Integer,
@@ -485,7 +484,7 @@ pub(super) fn wide(constant: Option<u64>) -> Integer {
     }
 }
 
-/// Returns how many bits a number needs, without a sign.
+/// Returns the number of bits that an unsigned number needs.
 pub(super) fn bits_of(value: u64) -> u8 {
     u8::try_from(64u32.saturating_sub(value.leading_zeros())).unwrap_or(64)
 }
@@ -493,8 +492,8 @@ pub(super) fn bits_of(value: u64) -> u8 {
 /// The number of operations that LLVM writes before DWARF 5 to sign-extend an integer.
 const SIGN_EXTENSION: usize = 9;
 
-/// From how many bits operations widen an integer by its sign, if they begin with what LLVM writes for that before
-/// DWARF 5: the sign bit times minus one, shifted to where the integer ends.
+/// Returns the width from which operations sign-extend an integer, if they begin with LLVM's sequence from before DWARF 5: the sign bit times minus
+/// one, shifted to the end of the integer.
 fn sign_extension(items: &[Item<'_>]) -> Option<u8> {
     let number = |at: usize| items.get(at)?.operation.constant();
     let shape = [

@@ -1,13 +1,12 @@
 //! Translates the variable locations that LLVM writes for AMDGPU without the extensions.
 //!
-//! Read strictly, they are wrong: a vector register stands for one lane's dword of it, an address on the stack counts
-//! the bytes of one lane, and `lit K, swap, xderef` at the end, which as specified *loads* from an address space,
-//! says which space the variable is in. [`rewrite_legacy`] makes the expression that says what is meant, and the
-//! machine evaluates that: a location part by part, by what the operations do with the registers they name
-//! (`dataflow`), not by a list of shapes (`part` has the few that are locations). What can be meant in several ways
-//! is given in each of them, and what cannot be told is a doubt: never the value of lane 0 for all lanes.
+//! Read strictly, they are wrong. A vector register denotes one lane's dword of it. An address on the stack counts the bytes of one lane.
+//! `lit K, swap, xderef` at the end gives the variable's address space, but is specified to *load* from it. [`rewrite_legacy`] produces an expression
+//! with the intended meaning, which the machine evaluates. It analyzes each part by the effects of its operations on registers (`dataflow`), not by a
+//! list of shapes (`part` has the few shapes that are locations). An ambiguous location gets several readings, and an unknown one a doubt: it is
+//! never the value of lane 0 for all lanes.
 //!
-//! Which units are read so is not decided here; see `debug_info::UnitConvention` and `spec-notes/legacy-llvm.md`.
+//! The decision which units to read this way is made elsewhere; see `debug_info::UnitConvention` and `spec-notes/legacy-llvm.md`.
 
 mod binary;
 mod dataflow;
@@ -28,13 +27,12 @@ use crate::expr::{Builder, Item, Operation, operations};
 pub(crate) use part::MOST_FROM_ONE_DWORD;
 use part::Translator;
 
-/// The access of a function to its stack.
+/// A function's access to its stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LegacyFrame {
     /// The base of `DW_OP_fbreg`.
     pub(crate) base: LegacyBase,
-    /// The wave size by which stack and frame pointer are scaled. `None` if they are plain addresses of a
-    /// lane.
+    /// The wave size by which stack and frame pointer are scaled, or `None` if they are plain addresses of a lane.
     pub(crate) scaled_by: Option<WaveSize>,
 }
 
@@ -42,53 +40,53 @@ pub(crate) struct LegacyFrame {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LegacyBase {
-    /// The address in the register that `DW_AT_frame_base` names.
+    /// The address in the register of `DW_AT_frame_base`.
     Register(Register),
-    /// Private address 0: optimised kernels have no `DW_AT_frame_base`, and their frame is the first.
+    /// Private address 0: optimized kernels have no `DW_AT_frame_base`, and their frame is the first.
     Zero,
-    /// Not known.
+    /// Unknown.
     Unknown,
 }
 
-/// An integer type, as far as values are converted to it.
+/// An integer type, for conversions of values.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IntegerType {
     /// The size of a value in bits, 1 to 64. LLVM's `DW_ATE_unsigned_1` has one bit, although its byte size is 1.
     pub(crate) bits: u8,
-    /// True if it is widened by its sign.
+    /// True if it is sign-extended.
     pub(crate) signed: bool,
 }
 
-/// The known facts about a unit whose locations are of this form, and about its code object.
+/// The known facts about a unit with such locations, and about its code object.
 pub(crate) trait LegacyUnit {
-    /// Returns the address space that a number stands for in the unit. `None` if it can be one of two.
+    /// Returns the address space that a number stands for in the unit, or `None` if it is ambiguous.
     fn space(&self, number: u64) -> Option<AddressSpace>;
 
-    /// The integer type at `offset`, in bytes from the start of the unit's header. `None` for any other type.
+    /// Returns the integer type at `offset`, in bytes from the start of the unit's header, or `None` for any other type.
     fn integer(&self, unit: Unit, offset: u64) -> Option<IntegerType>;
 
-    /// Entry `index` of the unit's part of `.debug_addr`.
+    /// Returns entry `index` of the unit's part of `.debug_addr`.
     ///
     /// # Errors
     /// If the unit has no such entry.
     fn address(&self, unit: Unit, index: u64) -> Result<u64>;
 
-    /// Returns true if an address of the code object is in a section that is loaded.
+    /// Returns true if an address of the code object is in a loaded section.
     fn is_loaded(&self, address: u64) -> bool;
 
-    /// Returns true if an object of so many bits (nothing: of a size that is not known) surely is at an address of local
-    /// memory where its location puts it. Linkers put 0 for the symbols of local memory, which nobody defines.
+    /// Returns true if an object of this many bits (`None` if unknown) is certainly at the address of local memory in its location. Linkers use 0 for
+    /// the undefined symbols of local memory.
     fn is_local(&self, address: u64, object_bits: Option<u64>) -> bool;
 
-    /// Returns true if the unit's version of DWARF has `DW_OP_stack_value`, 4 and later. LLVM leaves it out elsewhere.
+    /// Returns true if the unit's version of DWARF has `DW_OP_stack_value` (4 and later). LLVM omits it otherwise.
     fn has_stack_value(&self) -> bool;
 }
 
-/// How wide the pointer in a stack slot is that leads to an object, where no address space follows the load.
+/// The width of the pointer in a stack slot that leads to an object, if no address space follows the load.
 ///
-/// Read strictly, it is a generic pointer of 8 bytes. Clang's slots for a result that the caller provides memory for
-/// hold a pointer into private memory, which has 4 bytes.
+/// Ambiguous. Read strictly, it is a generic pointer of 8 bytes. Clang's slots for results in memory from the caller hold a pointer into private
+/// memory, which has 4 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SlotPointer {
     /// A generic pointer.
@@ -96,18 +94,18 @@ pub(crate) enum SlotPointer {
     Generic,
     /// A pointer into private memory.
     Private,
-    /// One of the two.
+    /// One of the two pointers.
     Unknown,
 }
 
-/// The object of a location.
+/// The object at a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectShape {
     /// Its size, in bits.
     pub(crate) bits: u64,
     /// True if it is a vector whose elements have one byte.
     pub(crate) byte_elements: bool,
-    /// The pointer in a slot that leads to it.
+    /// The pointer in the slot that leads to it.
     pub(crate) slot_pointer: SlotPointer,
 }
 
@@ -115,32 +113,29 @@ pub(crate) struct ObjectShape {
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Meaning {
-    /// The expressions that say it; if there are several, the location can be meant in any of these ways, and what
-    /// they do not agree upon is not known.
+    /// The equivalent expressions. If there are several, the location is ambiguous, and only bits on which all agree are known.
     pub(crate) readings: SmallVec<[Vec<u8>; 1]>,
-    /// The bits of the object whose location cannot be told. They are undefined in all readings.
+    /// The bits of the object with an unknown location. They are undefined in all readings.
     pub(crate) doubts: Vec<Doubt>,
 }
 
-/// Bits of an object whose location cannot be told.
+/// Bits of an object with an unknown location.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
     /// The bits, counted from the start of the object.
     pub bits: Range<u64>,
-    /// Why not.
+    /// The reason.
     pub reason: Ambiguity,
 }
 
-/// What is meant by a location of a unit without the extensions.
+/// Translates a location of a unit without the extensions.
 ///
-/// The readings have the operations' codes of [`Encoding::in_memory`](crate::expr::Encoding::in_memory).
+/// The readings use the operation codes of [`Encoding::in_memory`](crate::expr::Encoding::in_memory).
 ///
-/// * `object`: the object, where its size is known. Of one that is larger than a register's dword or a computed
-///   value, the rest is not known, and left out.
+/// * `object`: the object, if its size is known. If it is larger than a register's dword or a computed value, the rest is unknown and left out.
 ///
-/// An expression that cannot be decoded, or that takes more from the stack than there is, is given back as it is: the
-/// evaluation says what is wrong with it.
+/// An expression that cannot be decoded, or underflows the stack, is returned unchanged: its evaluation reports the fault.
 #[must_use]
 pub(crate) fn rewrite_legacy(
     expression: &ExpressionBytes<'_>,
@@ -149,7 +144,7 @@ pub(crate) fn rewrite_legacy(
     unit: &dyn LegacyUnit,
 ) -> Meaning {
     let encoding = expression.unit.encoding;
-    // The extensions' operations need codes, whatever dialect the unit would have had.
+    // The extensions' operations need codes, regardless of the unit's dialect.
     let written = encoding.in_memory();
     let as_it_is = || Meaning {
         readings: smallvec![expression.bytes.to_vec()],
@@ -176,7 +171,7 @@ pub(crate) fn rewrite_legacy(
         else {
             return as_it_is();
         };
-        // A reading that differs from the first only in choices that nothing depends on is the first.
+        // A reading that differs from the first only in irrelevant choices equals the first.
         let matters = translator.matters;
         let Ok(bytes) = translator.builder.finish() else {
             return as_it_is();
@@ -194,14 +189,14 @@ pub(crate) fn rewrite_legacy(
     meaning
 }
 
-/// The ambiguities of an expression. Each is resolved both ways.
+/// The ambiguities of an expression, each of which is resolved both ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Choice {
-    /// LLVM writes the same operations for comparisons of signed and of unsigned integers.
+    /// LLVM writes the same operations for signed and unsigned comparisons.
     unsigned_relations: bool,
-    /// It writes the same for a half of a register, as for an integer of 16 bits, and for a mask of the whole.
+    /// LLVM writes the same operations for half of a register, holding an integer of 16 bits, and for a mask of the whole register.
     halves_are_masks: bool,
-    /// It writes the same for a slot that holds a generic pointer, as for one that holds a pointer into private memory.
+    /// LLVM writes the same operations for a slot with a generic pointer and one with a pointer into private memory.
     short_pointers: bool,
 }
 
@@ -225,9 +220,9 @@ impl Choice {
     }
 }
 
-/// Why a part has no translation.
+/// The reason why a part has no translation.
 enum Refusal {
-    /// It cannot be told what is meant.
+    /// The meaning is unknown.
     Doubt(Ambiguity),
     /// It is malformed.
     Malformed,
@@ -245,7 +240,7 @@ impl From<Ambiguity> for Refusal {
     }
 }
 
-/// Translates an expression part by part, and gives the bits that cannot be told.
+/// Translates an expression part by part. Returns the bits with an unknown location.
 fn translate(
     items: &[Item<'_>],
     object_bits: Option<u64>,
@@ -265,7 +260,7 @@ fn translate(
             Some((piece, after)) => (Some(piece.operation), after),
             None => (None, after),
         };
-        // What follows the last piece is an operation of no part, and there is none in a location that is complete.
+        // Operations after the last piece would belong to no part. A complete location has none.
         if piece.is_none() && done != 0 && body.is_empty() {
             return Ok(doubts);
         }
@@ -300,7 +295,7 @@ fn translate(
     }
 }
 
-/// Returns how many bits of the object a part has that ends with this operation. `None` if no part ends with it.
+/// Returns the number of bits in the part that ends with this operation, or `None` if no part ends with it.
 fn part_bits(operation: &Operation<'_>) -> Option<u64> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "two operations end a part")]
     match *operation {

@@ -1,16 +1,16 @@
-//! A part of a location, or all of one that has no parts: the shapes that are locations.
+//! Translates a part of a location, or a whole location without parts, if its shape is a location.
 //!
 //! | LLVM writes | what is meant |
 //! |---|---|
 //! | `regx R`, `bregx R+0, litK, swap, xderef` | the register, of a vector register the lane's dword |
-//! | the same with `constu 0xffff, and` before the space, or `lit16, shr` and that | its low or high half |
+//! | the above with `constu 0xffff, and` before the space, or `lit16, shr` and that | its low or high half |
 //! | `fbreg N`, `bregx SP+N`, and offsets from them, with or without a space | private memory of the lane |
-//! | … and `deref, litK, swap, xderef` | memory of the space at the pointer that is there |
-//! | … and `deref` without a space | generic memory at the pointer that is there; see `pointer` |
-//! | any of these, and an offset after the space | the same, moved by the offset |
+//! | … and `deref, litK, swap, xderef` | memory of the space at the pointer stored there |
+//! | … and `deref` without a space | generic memory at the pointer stored there; see `pointer` |
+//! | any of these, and an offset after the space | the location above, moved by the offset |
 //! | `constN`, `litK, swap, xderef` before DWARF 4 | the value: there is no `stack_value` |
 //! | `addr A, litK, swap, xderef` | memory of the space |
-//! | anything with `stack_value` at the end, whatever the space | the value; see `dataflow` |
+//! | anything with `stack_value` at the end, regardless of the space | the value; see `dataflow` |
 
 use super::dataflow::{Dataflow, Origin};
 use super::pointer::{Load, SUFFIX, literal_space};
@@ -23,11 +23,11 @@ use crate::expr::{Builder, Item, Operation};
 /// The size of a lane's part of a vector register, and of a scalar register, in bits.
 pub(super) const DWORD: u64 = 32;
 
-/// The largest object, in bits, of which one lane's dword is taken for the first part. LLVM names one register for
-/// larger vectors too, of which it holds any element.
+/// The largest object, in bits, whose first part is taken to be one lane's dword. For larger vectors, LLVM also writes one register, which holds any
+/// element.
 pub(crate) const MOST_FROM_ONE_DWORD: u64 = 96;
 
-/// Writes what is meant.
+/// Writes the translation.
 pub(super) struct Translator<'t> {
     pub(super) builder: Builder,
     pub(super) unit: Unit,
@@ -43,10 +43,10 @@ pub(super) struct Translator<'t> {
     pub(super) matters: Choice,
 }
 
-/// The end of a part.
+/// The ending of a part.
 #[derive(Clone, Copy)]
 enum Ending {
-    /// `stack_value`, after the number of a space or not.
+    /// `stack_value`, optionally after the number of a space.
     Value,
     /// The number of a space, `swap`, `xderef`.
     Space(u64),
@@ -55,7 +55,7 @@ enum Ending {
 }
 
 impl Translator<'_> {
-    /// Writes a part of `bits` bits, or a whole location of an object of so many, and the operation that ends it.
+    /// Writes a part of `bits` bits, or a whole location of an object of that size, and its ending.
     pub(super) fn part(
         &mut self,
         items: &[Item<'_>],
@@ -63,8 +63,8 @@ impl Translator<'_> {
         piece: Option<&Operation<'_>>,
     ) -> Result<(), Refusal> {
         let (body, ending) = split(items)?;
-        // LLVM widens elements of one byte to two, puts each into a register, and writes pieces as if they had not
-        // been widened: the places are wrong, too.
+        // LLVM widens elements of one byte to two, puts each into a register, and writes pieces as if they were not widened. The places are therefore
+        // wrong too.
         if self.byte_elements && piece.is_some() && bits == Some(16) && !body.is_empty() {
             return Err(Ambiguity::WidenedElements.into());
         }
@@ -75,7 +75,7 @@ impl Translator<'_> {
         self.end(known, bits, piece)
     }
 
-    /// Writes the operation that ends a part of which `known` bits are known (nothing: all), and leaves out the rest.
+    /// Writes the ending of a part with `known` known bits (`None`: all), and leaves out the rest.
     fn end(
         &mut self,
         known: Option<u64>,
@@ -91,7 +91,7 @@ impl Translator<'_> {
                 if known
                     .is_some_and(|known| bits.unwrap_or(0).saturating_add(*bit_offset) > known) =>
             {
-                // Bits from beyond the register: nobody has seen that.
+                // Bits beyond the register, which have never been observed.
                 Err(Ambiguity::Operation("DW_OP_bit_piece").into())
             }
             (piece, None) => {
@@ -115,8 +115,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Ends a part of so many bits, of what is on the stack or, where that is nothing, undefined ones. Nothing: the
-    /// location has no parts.
+    /// Ends a part of this many bits, at the location on the stack, or undefined if the stack is empty. `None`: the location has no parts.
     pub(super) fn leave_out(&mut self, bits: Option<u64>) -> Result<(), Refusal> {
         match bits {
             Some(bits) if bits.is_multiple_of(8) => self.builder.push(Operation::Piece {
@@ -131,8 +130,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Writes a location that is one of the shapes, and gives how many bits it has (nothing: as many as are asked
-    /// for). `None` if it is none.
+    /// Writes a location that has one of the shapes. Returns its number of bits (`None`: as many as needed), or `None` if it has no such shape.
     fn location(
         &mut self,
         body: &[Item<'_>],
@@ -190,7 +188,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Writes the location of a register, moved by so many bytes, and gives its size in bits.
+    /// Writes the location of a register, moved by the given bytes, and returns its size in bits.
     fn register(&mut self, number: u64, byte_offset: u64) -> Result<Option<u64>, Refusal> {
         let Some(register) = register(number) else {
             return Err(Refusal::Malformed);
@@ -225,7 +223,7 @@ impl Translator<'_> {
             _ => return Err(Refusal::Malformed),
         };
         let space = match self.info.space(number) {
-            // Nothing but global memory has an address in a section that is loaded.
+            // Only global memory has addresses in a loaded section.
             _ if self.info.is_loaded(address) => AddressSpace::None,
             Some(space) => space,
             None => return Err(Ambiguity::AddressSpace(number).into()),
@@ -238,7 +236,7 @@ impl Translator<'_> {
                 if !self.info.is_local(address, bits) {
                     return Err(Ambiguity::UndefinedSymbol(address).into());
                 }
-                // Where the code object is loaded does not matter there.
+                // The load address of the code object does not matter there.
                 self.builder.constant(address)?;
             }
             AddressSpace::PrivateLane | AddressSpace::PrivateWave => {
@@ -251,7 +249,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Writes a location or value that is computed, and gives how many bits are known.
+    /// Writes a computed location or value, and returns the number of known bits.
     fn computed(
         &mut self,
         body: &[Item<'_>],
@@ -261,7 +259,7 @@ impl Translator<'_> {
         let space = match ending {
             Ending::Value => None,
             Ending::Plain => Some(None),
-            // A stack slot may be said to be in another space than the pointer that it holds.
+            // The operations may give a stack slot another space than its pointer's.
             Ending::Space(number) if is_stack(number) && !body.iter().any(is_load) => Some(None),
             Ending::Space(number) => match self.info.space(number) {
                 Some(space) => Some(Some(space)),
@@ -286,7 +284,7 @@ impl Translator<'_> {
                 dataflow.builder().form_address(AddressSpace::PrivateLane)?;
                 Ok(None)
             }
-            // Strict already.
+            // The strict reading is the same.
             (Some(None), Origin::Global) if matches!(ending, Ending::Plain) => Ok(None),
             (Some(_), Origin::Pointer(space)) => {
                 dataflow.form_address(&result, space)?;
@@ -296,15 +294,15 @@ impl Translator<'_> {
         }
     }
 
-    /// Returns true if a register can hold an object of so many bits. The frame registers hold addresses, and so does a scalar
-    /// register of what is larger than it: that of an array of variable length, for example.
+    /// Returns true if a register can hold an object of this many bits. The frame registers hold addresses. So does a scalar register for a larger
+    /// object, such as an array of variable length.
     fn can_be_object(&self, number: u64, bits: Option<u64>) -> bool {
         let is_vector = register(number).is_some_and(Register::is_vector);
         let fits = is_vector || bits.is_none_or(|bits| bits <= DWORD);
         fits && !self.is_frame_register(number)
     }
 
-    /// Returns true if a register holds an address on the stack: the stack pointer, and the frame pointer where there is one.
+    /// Returns true if a register holds an address on the stack: the stack pointer, or the frame pointer if there is one.
     pub(super) fn is_frame_register(&self, number: u64) -> bool {
         register(number).is_some_and(|register| {
             self.frame.base == LegacyBase::Register(register)
@@ -318,7 +316,7 @@ pub(super) fn register(number: u64) -> Option<Register> {
     Register::from_number(number).filter(|register| register.class().is_some())
 }
 
-/// Splits a part into what it computes and how it ends.
+/// Splits a part into its computation and its ending.
 fn split<'i, 'e>(items: &'i [Item<'e>]) -> Result<(&'i [Item<'e>], Ending), Refusal> {
     let (body, is_value) = match items.split_last() {
         Some((last, body)) if last.operation == Operation::StackValue => (body, true),
@@ -343,8 +341,8 @@ fn split<'i, 'e>(items: &'i [Item<'e>]) -> Result<(&'i [Item<'e>], Ending), Refu
     Ok((body, ending))
 }
 
-/// Returns true if a number can stand for the private memory of a lane. Clang writes 1 for the stack, whatever else 1 stands
-/// for, where the source is C or HIP.
+/// Returns true if a number can stand for the private memory of a lane. Clang writes 1 for the stack in C and HIP, regardless of the other meanings
+/// of 1.
 pub(super) fn is_stack(number: u64) -> bool {
     matches!(number, 1 | 5)
 }
@@ -356,8 +354,7 @@ pub(super) fn is_load(item: &Item<'_>) -> bool {
     )
 }
 
-/// Where the half of a register starts that operations take, in bytes; 0, too, if there are none. Nothing if they do
-/// something else.
+/// Returns the offset in bytes of the half of a register that operations select, also 0 if there are none. Returns `None` if they do something else.
 fn half(items: &[Item<'_>]) -> Option<u64> {
     let constant = |item: &Item<'_>| item.operation.constant();
     match items {

@@ -1,8 +1,8 @@
-//! Pointers in stack slots: what a load gives, how wide it is, and which memory it leads to.
+//! Interprets loads of pointers from stack slots: the result, its width, and the memory that it leads to.
 //!
-//! LLVM writes `deref` for the load of a pointer and says nothing of its width, which depends on the address space that it
-//! points into. What follows the load tells: `litK, swap, xderef` names the space; another load, an offset or the end of
-//! the location make it a pointer; anything else is arithmetic on an object's value.
+//! LLVM writes `deref` for the load of a pointer without its width, which depends on the target address space. The operations after the load decide.
+//! `litK, swap, xderef` gives the space. Another load, an offset or the end of the location make it a pointer. Anything else is arithmetic on an
+//! object's value.
 
 use super::dataflow::{Dataflow, Integer, Origin, wide};
 use super::part::{DWORD, is_load, is_stack};
@@ -17,13 +17,13 @@ pub(super) const SUFFIX: usize = 3;
 /// The result of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Load {
-    /// The object, or a number that it is computed from.
+    /// The object, or a number from which it is computed.
     Object,
-    /// A pointer into a space, if one is named.
+    /// A pointer into a space, if one is given.
     Pointer(Option<AddressSpace>),
 }
 
-/// Returns the number of the address space that some operations name, if they begin with the three that do.
+/// Returns the number of the address space in the first three operations, if they give one.
 pub(super) fn literal_space(items: &[Item<'_>]) -> Result<Option<u64>, Ambiguity> {
     let Some([number, swap, xderef]) = items.get(..SUFFIX) else {
         return Ok(None);
@@ -36,8 +36,7 @@ pub(super) fn literal_space(items: &[Item<'_>]) -> Result<Option<u64>, Ambiguity
 }
 
 impl Dataflow<'_, '_> {
-    /// Takes operations that name the space of the address on top, which its origin tells already. Returns false if the
-    /// operations do something else.
+    /// Skips operations that give the space of the top address, which is already known from its origin. Returns false for other operations.
     pub(super) fn names_space(&mut self, items: &[Item<'_>]) -> Result<bool, Refusal> {
         let Some(number) = literal_space(items)? else {
             return Ok(false);
@@ -54,13 +53,13 @@ impl Dataflow<'_, '_> {
         Ok(is_known)
     }
 
-    /// Makes an address of a space from the pointer on top.
+    /// Turns the pointer on top into an address of a space.
     pub(super) fn form_address(
         &mut self,
         pointer: &Integer,
         space: AddressSpace,
     ) -> Result<(), Refusal> {
-        // An offset may have carried.
+        // An offset may have overflowed.
         self.widen_top(pointer, self.pointer_bits(space), false)?;
         self.builder().form_address(space)?;
         Ok(())
@@ -71,10 +70,10 @@ impl Dataflow<'_, '_> {
         u8::try_from(bits).unwrap_or(64)
     }
 
-    /// Reads what a slot holds.
+    /// Reads the contents of a slot.
     ///
-    /// * `bytes`: how many bytes the operation says; without a number as many as the object or the pointer has.
-    /// * `items`: the load and what follows it.
+    /// * `bytes`: the number of bytes in the operation. If there is none, the object or the pointer determines it.
+    /// * `items`: the load and the operations after it.
     pub(super) fn load(&mut self, bytes: Option<u8>, items: &[Item<'_>]) -> Result<(), Refusal> {
         let address = self.pop()?;
         match address.origin {
@@ -102,7 +101,7 @@ impl Dataflow<'_, '_> {
             known: bits,
             widened: bits == 64,
             below: Some(bits).filter(|bits| *bits < 64),
-            // Part of a pointer is none.
+            // A part of a pointer is no pointer.
             origin: match space {
                 Some(space) if bits == wanted => Origin::Pointer(space),
                 Some(_) | None => Origin::Number,
@@ -142,8 +141,8 @@ impl Dataflow<'_, '_> {
         }
     }
 
-    /// Returns the space of a pointer that nothing names, as it is read this time. Only of a slot that leads to the object itself
-    /// the width can be another.
+    /// Returns the space of a pointer without an explicit one, in the current reading. Only in a slot that leads directly to the object, the width is
+    /// ambiguous.
     fn unnamed_space(&mut self, items: &[Item<'_>]) -> AddressSpace {
         let leads_to_object = items.len() == 1;
         match self.translator.slot_pointer {

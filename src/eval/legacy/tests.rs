@@ -1,4 +1,4 @@
-//! What LLVM writes, beside what it means; and random integer expressions, computed in Rust.
+//! Compares LLVM's output with its meaning, and evaluates random integer expressions against Rust.
 
 use proptest::prelude::*;
 
@@ -72,7 +72,7 @@ fn expression(text: &str, arena: &'static Arena<'static>) -> ExpressionBytes<'st
     ExpressionBytes::alone(arena.keep(bytes), Unit::unknown(Encoding::AMDGPU))
 }
 
-/// Returns an arena that lives on: tests end soon.
+/// Returns a leaked arena, since tests end soon.
 fn arena() -> &'static Arena<'static> {
     Box::leak(Box::new(Arena::new()))
 }
@@ -90,7 +90,7 @@ fn meaning(text: &str, bits: u64, frame: &LegacyFrame) -> Meaning {
     rewrite_legacy(&expression(text, arena()), Some(object), frame, &Fake)
 }
 
-/// Returns the readings of a location, in the assembler's words without `DW_OP_`, and the reasons of its doubts.
+/// Returns the readings of a location, in assembler syntax without `DW_OP_`, and the reasons of its doubts.
 fn readings(text: &str, bits: u64, frame: &LegacyFrame) -> (Vec<String>, Vec<Ambiguity>) {
     printed(&meaning(text, bits, frame))
 }
@@ -114,7 +114,7 @@ macro_rules! v {
     };
 }
 
-/// What LLVM writes, the size of the object, and what is meant.
+/// LLVM's output, the size of the object, and the meaning.
 #[rustfmt::skip]
 const SHAPES: &[(&str, u64, &str)] = &[
     // Registers: clang up to 20 and Triton; clang from 22 on.
@@ -122,7 +122,7 @@ const SHAPES: &[(&str, u64, &str)] = &[
     ("regx SGPR4",                                                    32, "regx SGPR4"),
     ("bregx VGPR3+0, lit5, swap, xderef",                             32, v!("3")),
     ("bregx SGPR4+0, lit1, swap, xderef",                             32, "regx SGPR4"),
-    // What the register does not hold is left out.
+    // Bits beyond the register are left out.
     ("regx VGPR3",                                                    96, concat!(v!("3"), ", piece 0x4")),
     ("regx VGPR3, piece 8",                                           64, concat!(v!("3"), ", piece 0x4, piece 0x4")),
     ("regx VGPR3, piece 4, regx VGPR4, piece 4",                      64, concat!(v!("3"), ", piece 0x4, ", v!("4"), ", piece 0x4")),
@@ -139,12 +139,12 @@ const SHAPES: &[(&str, u64, &str)] = &[
     ("fbreg +16, plus_uconst 0x4, lit1, swap, xderef",                64, "regx SGPR33, deref_size 0x4, lit16, plus, lit4, plus, lit5, form_aspace_address"),
     ("bregx SGPR32+8, lit5, swap, xderef",                            64, "regx SGPR32, deref_size 0x4, lit8, plus, lit5, form_aspace_address"),
     ("fbreg +16, piece 4, regx VGPR3, piece 4",                       64, concat!("regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, piece 0x4, ", v!("3"), ", piece 0x4")),
-    // What a slot points to, in local memory: a pointer there has four bytes.
+    // The target of a slot in local memory: such a pointer has four bytes.
     ("fbreg +16, deref, lit2, swap, xderef",                          64, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x4, lit3, form_aspace_address"),
     // The space of the slot is named before an offset, as for structured bindings.
     ("fbreg +16, lit1, swap, xderef, plus_uconst 0x8",                64, "regx SGPR33, deref_size 0x4, lit16, plus, lit8, plus, lit5, form_aspace_address"),
     ("fbreg +16, lit5, swap, xderef, plus_uconst 0x8, piece 4, regx VGPR3, piece 4", 64, concat!("regx SGPR33, deref_size 0x4, lit16, plus, lit8, plus, lit5, form_aspace_address, piece 0x4, ", v!("3"), ", piece 0x4")),
-    // What a slot points to where nothing names a space: a generic pointer has eight bytes.
+    // The target of a slot without a space: a generic pointer has eight bytes.
     ("fbreg +16, deref",                                              32, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x8, lit1, form_aspace_address"),
     ("fbreg +16, deref_size 8",                                       32, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x8, lit1, form_aspace_address"),
     ("bregx SGPR33+192, deref",                                       96, "regx SGPR33, deref_size 0x4, const1u 0xc0, plus, lit5, form_aspace_address, deref_size 0x8, lit1, form_aspace_address"),
@@ -152,10 +152,10 @@ const SHAPES: &[(&str, u64, &str)] = &[
     ("fbreg +16, lit1, swap, xderef, deref",                          32, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x8, lit1, form_aspace_address"),
     ("fbreg +16, lit1, swap, xderef, deref, plus_uconst 0x8",         64, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x8, lit8, plus, lit1, form_aspace_address"),
     ("fbreg +16, deref, plus_uconst 0x8, deref",                      64, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x8, lit8, plus, lit1, form_aspace_address, deref_size 0x8, lit1, form_aspace_address"),
-    // The space that follows a load is the one that the pointer is of. An offset may carry out of its 32 bits.
+    // The space after a load is the pointer's space. An offset may overflow its 32 bits.
     ("fbreg +16, deref, lit2, swap, xderef, plus_uconst 0x8",         64, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x4, lit8, plus, constu 0xffffffff, and, lit3, form_aspace_address"),
     ("fbreg +16, deref, lit5, swap, xderef, deref",                   32, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x4, lit5, form_aspace_address, deref_size 0x8, lit1, form_aspace_address"),
-    // A value that is loaded has the size of the object.
+    // A loaded value has the size of the object.
     ("fbreg +16, lit1, swap, xderef, deref, lit1, shl, stack_value",  32, "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, deref_size 0x4, lit1, shl, stack_value"),
     // Local memory, global memory.
     ("addrx 1, lit2, swap, xderef",                                   32, "constu 0x100, lit3, form_aspace_address"),
@@ -166,11 +166,11 @@ const SHAPES: &[(&str, u64, &str)] = &[
     ("consts 3, lit5, swap, xderef, stack_value",                     32, "consts +3, stack_value"),
     ("consts -1, stack_value",                                        8,  "consts -1, stack_value"),
     ("implicit_value 0x2 0x1 0x2",                                    16, "implicit_value 0x2 0x01 0x02"),
-    // Values: the low bits of a sum are those of the operands' low bits; no widening.
+    // Values: the low bits of a sum depend only on the operands' low bits, so there is no widening.
     ("bregx VGPR3+7, stack_value",                                    32, concat!(v!("3"), ", deref_size 0x4, lit7, plus, stack_value")),
     ("bregx VGPR3+0, bregx VGPR4+0, xor, lit5, swap, xderef, stack_value", 32, concat!(v!("3"), ", deref_size 0x4, ", v!("4"), ", deref_size 0x4, xor, stack_value")),
     ("bregx VGPR3+0, lit1, shl, stack_value",                         64, concat!(v!("3"), ", deref_size 0x4, lit1, shl, stack_value, piece 0x4")),
-    // A quotient is of signed integers.
+    // Quotients are signed.
     ("bregx VGPR3+0, lit3, div, stack_value",                         32, concat!(v!("3"), ", deref_size 0x4, lit3, swap, const1u 0x20, shl, const1u 0x20, shra, swap, div, stack_value")),
     // Before DWARF 5 integers were widened by hand.
     ("bregx VGPR3+0, constu 0xffffffff, and, stack_value",            64, concat!(v!("3"), ", deref_size 0x4, constu 0xffffffff, and, stack_value")),
@@ -188,8 +188,8 @@ fn what_llvm_writes_is_rewritten_to_what_it_means() {
     }
 }
 
-/// What is shifted right by 8 has 24 bits, so that widening it without a sign changes nothing, and two of them compare alike as signed and
-/// as unsigned integers; shifted by 0 it can have all 32.
+/// A number shifted right by 8 has 24 bits, so zero-extension does not change it. Two such numbers compare the same as signed and as unsigned.
+/// Shifted by 0, it can have all 32 bits.
 #[test]
 fn a_shift_right_leaves_zeros_above() {
     let widened = |count| {
@@ -214,7 +214,7 @@ fn a_shift_right_leaves_zeros_above() {
     assert_eq!(compared("lit0", "lit31"), 2);
 }
 
-/// An address and a number are an address, whichever comes first; a number minus an address is none.
+/// An address plus a number is an address, in either order; a number minus an address is none.
 #[test]
 fn a_constant_minus_an_address_is_no_address() {
     let slot = "regx SGPR33, deref_size 0x4, lit16, plus";
@@ -242,7 +242,7 @@ fn a_constant_minus_an_address_is_no_address() {
     }
 }
 
-/// Where scratch is reached by buffer instructions, frame registers count the bytes of all lanes.
+/// If scratch is accessed by buffer instructions, frame registers count the bytes of all lanes.
 #[test]
 fn a_scaled_frame_register_is_divided_by_the_wave_size() {
     let frame = LegacyFrame {
@@ -265,7 +265,7 @@ fn without_a_frame_base_a_kernel_has_its_frame_at_zero() {
     assert_eq!(found, ["lit0, lit16, plus, lit5, form_aspace_address"]);
 }
 
-/// What the text means in a unit without `DW_OP_stack_value`, by `Fake` but for that.
+/// Returns the meaning of the text in a unit without `DW_OP_stack_value`. The rest is like `Fake`.
 fn without_stack_value(text: &str, bits: u64) -> (Vec<String>, Vec<Ambiguity>) {
     struct Dwarf3;
     impl LegacyUnit for Dwarf3 {
@@ -318,12 +318,12 @@ fn before_dwarf_4_a_constant_is_a_value() {
         without_stack_value("lit1, lit5, swap, xderef, piece 4, regx VGPR3, piece 4", 64);
     let expected = concat!("lit1, stack_value, piece 0x4, ", v!("3"), ", piece 0x4");
     assert_eq!(found, [expected]);
-    // More than constants may be an address.
+    // An expression of more than constants may be an address.
     let (_, doubts) = without_stack_value("bregx VGPR3+4, lit5, swap, xderef", 32);
     assert_eq!(doubts, [Ambiguity::AddressInRegister]);
 }
 
-/// The slot of a result that the caller provides memory for holds a pointer into private memory.
+/// The slot of a result in memory from the caller holds a pointer into private memory.
 #[test]
 fn a_slot_may_hold_a_pointer_of_four_bytes() {
     let slot = "regx SGPR33, deref_size 0x4, lit16, plus, lit5, form_aspace_address, ";
@@ -346,7 +346,7 @@ fn a_slot_may_hold_a_pointer_of_four_bytes() {
         read(text, SlotPointer::Unknown),
         [generic.as_str(), private.as_str()]
     );
-    // That of a binding leads to the object by an offset, and is a reference's.
+    // The slot of a binding leads to the object by an offset, and holds a reference.
     let moved = format!("{slot}deref_size 0x8, lit8, plus, lit1, form_aspace_address");
     let text = "fbreg +16, lit1, swap, xderef, deref, plus_uconst 0x8";
     assert_eq!(read(text, SlotPointer::Unknown), [moved]);
@@ -364,7 +364,7 @@ fn what_cannot_be_told_is_a_doubt() {
         ("fbreg +4",                                   Ambiguity::FrameBase),
         ("fbreg +4, lit5, swap, xderef",               Ambiguity::FrameBase),
         ("addr 0x100, lit4, swap, xderef",             Ambiguity::AddressSpace(4)),
-        // Every address in local memory but 0 is one that somebody gave.
+        // Every address in local memory except 0 was assigned by a linker or programmer.
         ("addr 0x0, lit2, swap, xderef",               Ambiguity::UndefinedSymbol(0)),
         ("bregx VGPR3+4, lit5, swap, xderef",          Ambiguity::AddressInRegister),
         ("bregx VGPR3+0",                              Ambiguity::AddressInRegister),
@@ -380,7 +380,7 @@ fn what_cannot_be_told_is_a_doubt() {
     }
 }
 
-/// Clang 22 writes the address of an array of variable length as if the register were the variable.
+/// Clang 22 writes the address of a variable-length array as if the register were the variable.
 #[test]
 fn what_a_register_cannot_hold_is_not_read_from_it() {
     for (text, reason) in [
@@ -397,7 +397,7 @@ fn what_a_register_cannot_hold_is_not_read_from_it() {
     }
 }
 
-/// One part that cannot be told leaves the others alone.
+/// One unknown part does not affect the others.
 #[test]
 fn a_doubt_is_of_its_part() {
     let text = "regx VGPR3, piece 4, bregx VGPR4+0, piece 4, regx VGPR5, piece 4";
@@ -431,7 +431,7 @@ fn wave(lanes: &[[u32; 64]; 4]) -> Snapshot {
     wave
 }
 
-/// What each reading of a location gives in a lane.
+/// Evaluates each reading of a location in a lane.
 fn evaluated(text: &str, bits: u64, wave: &Snapshot, lane: Lane) -> Vec<Bits> {
     let arena = arena();
     let written = expression(text, arena);
@@ -476,7 +476,7 @@ enum Int {
 }
 
 impl Int {
-    /// As LLVM writes it.
+    /// Formats it like LLVM.
     fn text(&self) -> String {
         match self {
             Int::Variable(number) => format!("bregx VGPR{number}+0"),
@@ -497,7 +497,7 @@ impl Int {
         }
     }
 
-    /// Its value, computed as C does. `None` where C has none.
+    /// Computes its value like C. Returns `None` if C has none.
     fn value(&self, variables: &[i32; 4]) -> Option<i32> {
         Some(match self {
             Int::Variable(number) => variables[usize::from(*number)],
@@ -568,7 +568,7 @@ fn ints() -> impl Strategy<Value = Int> {
     ints.boxed()
 }
 
-/// What v0 to v3 hold.
+/// Generates the contents of v0 to v3.
 fn lanes() -> impl Strategy<Value = [[u32; 64]; 4]> {
     let number = prop_oneof![
         any::<u32>(),
@@ -587,7 +587,7 @@ fn lanes() -> impl Strategy<Value = [[u32; 64]; 4]> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// A value over `int` variables is what C computes, in an `int` and widened by sign or by zeros to a `long`.
+    /// A value over `int` variables equals C's result, both as an `int` and widened to a `long` by sign or by zeros.
     #[test]
     fn values_are_what_c_computes(int in ints(), lanes in lanes()) {
         let wave = wave(&lanes);
@@ -603,7 +603,7 @@ proptest! {
             };
             check("", 32, &expected.to_le_bytes());
             check(", lit5, swap, xderef", 32, &expected.to_le_bytes());
-            // To `char` and back to `int`, without sign.
+            // To `char` and back to `int`, unsigned.
             check(", convert 0x2, convert 0x5, convert 0x2", 32, &i32::from(expected.to_le_bytes()[0]).to_le_bytes());
             if has_register {
                 check(", convert 0x1, convert 0x3", 64, &i64::from(expected).to_le_bytes());
@@ -613,7 +613,7 @@ proptest! {
         }
     }
 
-    /// A comparison is given as one of signed and of unsigned integers, and one of the two is meant.
+    /// A comparison gets a signed and an unsigned reading, one of which is intended.
     #[test]
     fn comparisons_have_both_readings(a in ints(), b in ints(), relation in 0usize..6, lanes in lanes()) {
         let relation = ["lt", "le", "gt", "ge", "eq", "ne"][relation];

@@ -1,4 +1,4 @@
-//! Rows against a map, and what is said of a wrong instruction.
+//! Compares rows with a map, and tests the error for a wrong instruction.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::frame::{Augmentation, Instruction};
 
-/// What an instruction of the test does.
+/// The effect of a test instruction.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Give(u64, bool),
@@ -36,7 +36,7 @@ fn encoded(changes: &[Change]) -> Vec<u8> {
     bytes
 }
 
-/// Registers are given rules one by one and in ascending groups, as compilers do.
+/// Registers get rules one by one and in ascending groups, as in compilers' output.
 fn changes(most: usize) -> impl Strategy<Value = Vec<Change>> {
     let give = |(first, count, undefined): (u64, u64, bool)| {
         let registers = first..first + count;
@@ -101,7 +101,7 @@ fn an_error_names_the_section_that_the_entry_is_from() {
 }
 
 proptest! {
-    /// A map says the same of each row.
+    /// Each row equals the map.
     #[test]
     fn rows_are_those_of_a_map(first in changes(4), then in changes(30)) {
         let only_rules = |change: &Change| matches!(change, Change::Give(..) | Change::Restore(_));

@@ -1,4 +1,4 @@
-//! One call frame: its row, its CFA, and the locations of its caller's registers. Source: HET A.6.4.
+//! Represents one call frame: its row, its CFA, and the locations of its caller's registers. Source: HET A.6.4.
 
 use super::{Activation, CallStack};
 use crate::arch::{AddressSpace, CodeAddress, ProcessAddress, Register, ScratchAddressing};
@@ -35,34 +35,33 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         self.stack.frames.get(self.level)
     }
 
-    /// The program counter or, of a caller, the return address; an address of the process.
+    /// Returns the program counter or, for a caller, the return address, as an address of the process.
     #[must_use]
     pub fn pc(&self) -> ProcessAddress {
         let load_address = self.stack.unwind.load_address;
         load_address.to_process(CodeAddress(self.code_address()))
     }
 
-    /// Returns the same as an address of the code object.
+    /// Returns the program counter or return address, as an address of the code object.
     #[must_use]
     pub fn code_address(&self) -> u64 {
         self.address().resumes_at()
     }
 
-    /// Returns the address in the code object, with what it is.
+    /// Returns the address in the code object, with its kind.
     #[must_use]
     pub fn address(&self) -> FrameAddress {
         let nothing = FrameAddress::ProgramCounter(0);
         (self.activation()).map_or(nothing, |activation| activation.address)
     }
 
-    /// Returns the address by which rows, functions, lines and locations are looked up, in the code object: of a
-    /// caller that of a byte of the call.
+    /// Returns the address for looking up rows, functions, lines and locations, in the code object. For a caller it is within the call instruction.
     #[must_use]
     pub fn lookup_address(&self) -> u64 {
         self.address().lookup()
     }
 
-    /// The row of call frame information. `None` if there is none for the frame's code.
+    /// Returns the row of call frame information, or `None` if there is none for the frame's code.
     #[must_use]
     pub fn row(&self) -> Option<&Row<'a>> {
         self.activation()
@@ -79,11 +78,11 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         })
     }
 
-    /// Returns true if a frame further in has the same program location, CFA and place of the return address.
+    /// Returns true if an inner frame has the same program location, CFA and place of the return address.
     pub(super) fn is_repeated(&self, return_address: &Location<'a>) -> bool {
         let Ok(cfa) = self.cfa() else { return false };
         let mut frame = self.callee();
-        // Only the four frames further in are compared: real recursion moves the CFA, and a longer cycle ends at the limit of frames.
+        // Only the four next inner frames are compared: real recursion moves the CFA, and a longer cycle ends at the limit of frames.
         for _ in 0..4 {
             let Some(here) = frame else { return false };
             if here.code_address() == self.code_address()
@@ -119,8 +118,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         initial_stack: &[Outcome<'a>],
     ) -> Result<Outcome<'a>> {
         let unwind = &self.stack.unwind;
-        // Expressions refer to registers of other frames, whose rules are expressions; rows of real code get by
-        // with three levels.
+        // Expressions refer to registers of other frames, whose rules are expressions too. Rows of real code need three levels.
         let nesting = &self.stack.nesting;
         let depth = nesting.get();
         if depth >= unwind.limits.depth {
@@ -190,7 +188,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         Ok(location)
     }
 
-    /// As `DW_OP_LLVM_aspace_bregx` (HET A.6.4.2.2).
+    /// Like `DW_OP_LLVM_aspace_bregx` (HET A.6.4.2.2).
     fn address_in_register(
         &self,
         register: Register,
@@ -200,7 +198,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         let unwind = &self.stack.unwind;
         let location = self.register(register)?;
         let size = space.address_size_in_bits(self.encoding().address_size);
-        // The size is the register's, not that of where it was saved: a spill slot is followed by unrelated data.
+        // The size is the register's own and not its location's: a spill slot is followed by unrelated data.
         let own = register.size_in_bits().unwrap_or(0);
         let bits = match unwind.reading {
             Reading::Tolerant if own > 0 => size.min(own),
@@ -229,14 +227,14 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         )))
     }
 
-    /// The place of the return address.
+    /// Returns the place of the return address.
     pub(super) fn return_address_location(&self, column: Register) -> Result<Location<'a>> {
         let rule = self.row().and_then(|row| row.rule(column.number().into()));
         if let (Reading::Tolerant, Some(RegisterRule::Expression(expression))) =
             (self.stack.unwind.reading, rule)
         {
-            // GCC gives the return address itself where the text asks for where it is: an expression that
-            // ends in a plain value cannot mean a location. See `spec-notes/frames.md`.
+            // GCC writes the return address itself where the text requires its location. An expression that ends in a plain value cannot be a
+            // location. See `spec-notes/frames.md`.
             let cfa = self.cfa().map(Outcome::Location);
             let initial: &[Outcome<'a>] = cfa.as_ref().map_or(&[], core::slice::from_ref);
             let mut found = None;
@@ -266,11 +264,11 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         self.entry_register(column)
     }
 
-    /// Where a register was when the frame was entered, and whether that rests on EXEC having no rule:
-    /// LLVM gives none, although registers are saved under it (see `spec-notes/frames.md`).
+    /// Returns the location of a register on entry to the frame, and true if it depends on EXEC having no rule. LLVM writes no such rule, although
+    /// registers are saved under EXEC (see `spec-notes/frames.md`).
     ///
     /// # Errors
-    /// As [`Frame::entry_register`].
+    /// Fails like [`Frame::entry_register`].
     pub fn recovered(&self, register: Register) -> Result<(Location<'a>, bool)> {
         let found = self.find(register);
         found
@@ -278,7 +276,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             .map(|location| (location, found.assumed_exec))
     }
 
-    /// Returns the rule by which the caller's register is found; `SameValue` if the row says nothing.
+    /// Returns the rule for the caller's register, or `SameValue` if the row has none.
     #[must_use]
     pub fn rule(&self, register: Register) -> RegisterRule<'a> {
         self.row()
@@ -287,8 +285,8 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
     }
 
     fn find(&self, register: Register) -> Found<'a> {
-        // From the innermost frame outwards, so that what a frame needs from those further in is there:
-        // the depth of nested evaluations then does not grow with the number of frames.
+        // Starts at the innermost frame, so that the results of inner frames are known before an outer frame needs them. The depth of nested
+        // evaluations then does not grow with the number of frames.
         let known = {
             let found = self.stack.found.borrow();
             let is_known = |level: &usize| found.contains_key(&(*level, register));
@@ -306,7 +304,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         self.find_here(register)
     }
 
-    /// [`find`](CallFrame::find), once the frames further in are done.
+    /// Implements [`find`](CallFrame::find), once the inner frames are done.
     fn find_here(&self, register: Register) -> Found<'a> {
         let key = (self.level, register);
         let known = self.stack.found.borrow().get(&key).cloned();
@@ -332,7 +330,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         })
     }
 
-    /// Finds a register that was not found yet, and keeps it, unless nothing is found.
+    /// Finds a register for the first time. Keeps the result unless it failed.
     fn remember(
         &self,
         register: Register,
@@ -434,7 +432,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         }
     }
 
-    /// Returns the caller's stack pointer: the CFA is what it was at the call (USAGE "Calling Convention").
+    /// Returns the caller's stack pointer, which equals the CFA (USAGE "Calling Convention").
     fn stack_pointer_from_cfa(&self) -> Option<Location<'a>> {
         let (AddressSpace::PrivateWave, address) = self.cfa().ok()?.byte_address()? else {
             return None;
@@ -458,8 +456,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
 
 impl<'a> Frame<'a> for CallFrame<'_, '_, 'a> {
     fn register(&self, register: Register) -> Result<Location<'a>> {
-        // A caller's registers are where the frames further in left them; the nearest that says something
-        // about this one decides.
+        // The inner frames determine a caller's registers. The nearest one with a rule decides.
         let mut frame = *self;
         while let Some(callee) = frame.callee() {
             let default = callee

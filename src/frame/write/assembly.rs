@@ -1,7 +1,7 @@
-//! Writes call frame information as assembler directives: `.cfi_*` where the assembler writes the same bytes, else
-//! `.cfi_escape`, each followed by its meaning.
+//! Writes call frame information as assembler directives: `.cfi_*` if the assembler writes the same bytes, else `.cfi_escape`, each followed by its
+//! meaning.
 //!
-//! The directives are made from the instructions that were written, so that nothing is decided twice.
+//! The directives are derived from the written instructions, so that no decision is made twice.
 
 use core::fmt;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::frame::print::FramePrinter;
 
 /// The directives of a function.
 ///
-/// `Display` prints a listing that assembles by itself, with `.space` where the code would be. A back end
-/// puts the [`blocks`](FunctionDirectives::blocks) between its own instructions instead.
+/// `Display` prints a complete listing for the assembler, with `.space` in place of the code. A back end puts the
+/// [`blocks`](FunctionDirectives::blocks) between its own instructions instead.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionDirectives {
-    /// The symbol that the function starts at.
+    /// The symbol at the start of the function.
     pub symbol: String,
     /// The size of its code, in bytes.
     pub size: u64,
@@ -33,7 +33,7 @@ pub struct FunctionDirectives {
     pub blocks: Vec<DirectiveBlock>,
 }
 
-/// Directives that stand at one place of the code.
+/// The directives at one place of the code.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectiveBlock {
@@ -49,24 +49,24 @@ pub struct DirectiveBlock {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directive {
-    /// The directive, as the assembler reads it.
+    /// The directive in the assembler's syntax.
     pub text: String,
-    /// Its meaning, as `llvm-dwarfdump` prints it, but with the names of all registers.
+    /// Its meaning, in the style of `llvm-dwarfdump`, but with the names of all registers.
     pub meaning: String,
 }
 
 impl FrameTable {
-    /// Returns the same as directives of LLVM 22's assembler, function by function; see [`FrameTable::directives_for`].
+    /// Returns directives for LLVM 22's assembler, function by function; see [`FrameTable::directives_for`].
     ///
     /// # Errors
-    /// As [`FrameTable::directives_for`].
+    /// Fails like [`FrameTable::directives_for`].
     pub fn directives(&self) -> Result<Vec<FunctionDirectives>> {
         self.directives_for(Assembler::Llvm22)
     }
 
-    /// Returns the same as directives of an assembler, function by function.
+    /// Returns directives for an assembler, function by function.
     ///
-    /// The assembler writes the CIE by itself; 64-bit DWARF it writes if it is told to (`-dwarf64`).
+    /// The assembler writes the CIE itself. For 64-bit DWARF it needs an option (`-dwarf64`).
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] if a function starts at an address
@@ -175,16 +175,16 @@ impl<'a> Lister<'a> {
     }
 }
 
-/// Returns the directive from which the assembler makes these very bytes.
+/// Returns the directive for which the assembler writes exactly these bytes.
 fn named_directive(instruction: &Instruction<'_>, factor: i64) -> Option<String> {
-    // The assembler's own numbers are of 64 bits, but nothing real is near that.
+    // The assembler's own numbers have 64 bits, which suffices for real code.
     let small = |offset: i64| i32::try_from(offset).ok();
     let plain = |offset: u64| offset.try_into().ok().and_then(small);
     let unfactored = |offset: u64| {
         let offset = i64::try_from(offset).ok()?;
         small(offset.checked_mul(factor)?)
     };
-    // The assembler takes the signed form for negative offsets only.
+    // The assembler uses the signed form only for negative offsets.
     let negative = |offset: i64| {
         let bytes = small(offset.checked_mul(factor)?)?;
         (bytes < 0).then_some(bytes)
@@ -258,7 +258,7 @@ fn escape(bytes: &[u8]) -> String {
     format!(".cfi_escape {}", bytes.join(", "))
 }
 
-/// Returns a symbol as the assembler reads it.
+/// Returns a symbol in the assembler's syntax.
 fn quoted(symbol: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
     let starts_well = !symbol.starts_with(|first: char| first.is_ascii_digit());
@@ -274,7 +274,7 @@ impl fmt::Display for Directive {
     }
 }
 
-/// The label, and the directives.
+/// Prints the label, and the directives.
 impl fmt::Display for DirectiveBlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}:", self.label)?;
@@ -284,7 +284,7 @@ impl fmt::Display for DirectiveBlock {
     }
 }
 
-/// A listing that assembles by itself.
+/// Prints a complete listing for the assembler.
 impl fmt::Display for FunctionDirectives {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let symbol = quoted(&self.symbol);

@@ -1,4 +1,4 @@
-//! The CIE: what functions share. Source: HET A.6.4.1; USAGE "Call Frame Information" has the values.
+//! Writes the CIE, which functions share. Source: HET A.6.4.1; USAGE "Call Frame Information" has the values.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,15 @@ use crate::expr::{Dialect, Encoding, write_sleb, write_uleb};
 use crate::frame::Augmentation;
 use crate::frame::instruction::Instruction;
 
-/// The size of an address of the default space: AMDGPU knows 64-bit processes only.
+/// The size of an address of the default space: AMDGPU has only 64-bit processes.
 pub(super) const ADDRESS_SIZE: u8 = 8;
 
 /// The size of lengths and offsets. Source: DWARF 5 §7.4.
 ///
-/// It is exhaustive on purpose: DWARF has these two.
+/// Intentionally exhaustive: DWARF has these two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// 32-bit DWARF, which compilers write.
+    /// 32-bit DWARF, which compilers use.
     #[default]
     Dwarf32,
     /// 64-bit DWARF.
@@ -71,8 +71,7 @@ impl Format {
         }
     }
 
-    /// Makes an entry of its body: the length before it, and `DW_CFA_nop` after it up to a multiple of the
-    /// size of an address.
+    /// Builds an entry from its body: prepends the length, and pads with `DW_CFA_nop` to a multiple of the address size.
     pub(super) fn entry(self, mut body: Vec<u8>) -> Result<Vec<u8>> {
         let size = body.len().saturating_add(self.length_size().into());
         let size = size
@@ -92,9 +91,9 @@ fn too_long() -> Error {
     Error::malformed("entry length", "it is too large for 32-bit DWARF")
 }
 
-/// The contents of a Common Information Entry. Functions with equal ones share it.
+/// The contents of a Common Information Entry. Functions with equal contents share it.
 ///
-/// Version 4, addresses of 8 bytes, no segments, the return address in `PC_64`; the rest can be chosen.
+/// It has version 4, addresses of 8 bytes, no segments, and the return address in `PC_64`. The rest can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Common {
     augmentation: String,
@@ -103,7 +102,7 @@ pub struct Common {
     code_alignment_factor: u64,
     data_alignment_factor: i64,
     initial: Vec<u8>,
-    /// The state and the registers with rules that the initial instructions leave.
+    /// The state after the initial instructions, and the registers with rules.
     state: State,
     ruled: BTreeSet<u64>,
 }
@@ -115,8 +114,8 @@ impl Default for Common {
 }
 
 impl Common {
-    /// What LLVM writes: no augmentation, 32-bit DWARF, both alignment factors 4, no initial instructions,
-    /// so that every register has the default rule, *same value*.
+    /// Returns LLVM's CIE: no augmentation, 32-bit DWARF, both alignment factors 4, no initial instructions. Every register then has the default
+    /// rule, *same value*.
     #[must_use]
     pub fn new() -> Common {
         Common {
@@ -131,11 +130,11 @@ impl Common {
         }
     }
 
-    /// Sets the augmentation string. USAGE asks for `[amd:v0.0]`; LLVM writes none, and consumers that do
-    /// not know the string (gimli is one) then read the rules.
+    /// Sets the augmentation string. USAGE requires `[amd:v0.0]`. LLVM writes none, so that consumers that do not know the string (such as gimli)
+    /// read the rules.
     ///
     /// # Errors
-    /// If it is not of a form that [`Augmentation`] knows for `.debug_frame`.
+    /// If [`Augmentation`] does not support its form in `.debug_frame`.
     pub fn with_augmentation(mut self, text: &str) -> Result<Common> {
         let augmentation = Augmentation::parse(text);
         let usable = match &augmentation {
@@ -167,7 +166,7 @@ impl Common {
     /// Sets the factors of advances and of factored offsets, in bytes.
     ///
     /// # Errors
-    /// If one is zero, or the initial instructions are there already.
+    /// If one is zero, or the initial instructions have been set already.
     pub fn with_alignment_factors(mut self, code: u64, data: i64) -> Result<Common> {
         if code == 0 || data == 0 {
             return Err(Error::malformed("alignment factor", "it is zero"));
@@ -180,11 +179,10 @@ impl Common {
         Ok(self)
     }
 
-    /// Sets the initial instructions, by the events that `describe` calls; none of them can be at an offset
-    /// other than 0.
+    /// Sets the initial instructions, with the events from `describe`, all of which must be at offset 0.
     ///
     /// # Errors
-    /// Those of the events.
+    /// If an event fails.
     pub fn with_initial(
         mut self,
         target: Target,
@@ -235,7 +233,7 @@ impl Common {
         self.ruled.contains(&register)
     }
 
-    /// Returns true if an assembler writes the same without being told.
+    /// Returns true if an assembler writes this CIE by default.
     pub(super) fn is_the_assemblers(&self) -> bool {
         let factors = (self.code_alignment_factor, self.data_alignment_factor);
         self.augmentation.is_empty() && self.initial.is_empty() && factors == (4, 4)
@@ -244,7 +242,7 @@ impl Common {
     /// Returns the bytes of the entry.
     pub(super) fn write(&self) -> Result<Vec<u8>> {
         let mut body = Vec::new();
-        // The mark of a CIE.
+        // The marker of a CIE.
         match self.format {
             Format::Dwarf32 => body.extend(u32::MAX.to_le_bytes()),
             Format::Dwarf64 => body.extend(u64::MAX.to_le_bytes()),

@@ -1,7 +1,7 @@
 //! Translates the events of prologues and epilogues into call frame instructions.
 //!
-//! Shapes are those that LLVM writes; where LLVM says less than happens, there is an event for it (see
-//! `spec-notes/frames.md`, "Writing"). Sources: HET A.6.4.2; USAGE "Non-Kernel Functions".
+//! The instructions have the shapes that LLVM writes. For facts that LLVM omits, there are additional events (see `spec-notes/frames.md`, "Writing").
+//! Sources: HET A.6.4.2; USAGE "Non-Kernel Functions".
 
 use super::function::FunctionFrame;
 use super::place::{Base, Mask, ReturnAddress};
@@ -10,10 +10,9 @@ use crate::error::{Result, SpecRule};
 use crate::frame::instruction::{Instruction, SMALL_REGISTERS};
 use crate::frame::rule::CfaRule;
 
-/// The Canonical Frame Address: the stack pointer as it was on entry to the function, as an address in the
-/// scratch of the wave.
+/// The Canonical Frame Address: the stack pointer on entry to the function, as an address in the scratch of the wave.
 impl FunctionFrame {
-    /// The CFA is what the stack pointer is now.
+    /// Sets the CFA to the current stack pointer.
     ///
     /// # Errors
     /// If `stack_pointer` is not a scalar register.
@@ -24,7 +23,7 @@ impl FunctionFrame {
         self.cfa_from_register(stack_pointer, 0)
     }
 
-    /// The CFA is what the frame pointer is now: it was copied from the stack pointer.
+    /// Sets the CFA to the current frame pointer, which was copied from the stack pointer.
     ///
     /// # Errors
     /// If `frame_pointer` is not a scalar register.
@@ -35,13 +34,12 @@ impl FunctionFrame {
         self.cfa_from_register(frame_pointer, 0)
     }
 
-    /// The CFA is what a scalar register holds, plus an offset.
+    /// Sets the CFA to a scalar register plus an offset.
     ///
-    /// Where the stack pointer is realigned, this is the register that keeps the incoming one, not the
-    /// aligned frame pointer.
+    /// If the stack pointer is realigned, use the register with the incoming stack pointer, not the aligned frame pointer.
     ///
-    /// * `offset`: in the units of the register, as the code adds and subtracts: bytes of the wave where
-    ///   scratch is reached by `buffer_*` instructions, bytes of one lane where by `scratch_*`.
+    /// * `offset`: in the units of the register, as in the code: bytes of the wave if scratch is accessed by `buffer_*` instructions, bytes of one
+    ///   lane for `scratch_*`.
     ///
     /// # Errors
     /// If `register` is not a scalar register, or `offset` is negative and not a multiple of the data
@@ -98,7 +96,7 @@ impl FunctionFrame {
         self.define_cfa(shortest, Some(base))
     }
 
-    /// The CFA is what a lane of a vector register holds: the incoming stack pointer was saved there.
+    /// Sets the CFA to the contents of a lane of a vector register, where the incoming stack pointer was saved.
     ///
     /// # Errors
     /// If `vector` is not a vector register, or a wave has no such lane.
@@ -114,10 +112,10 @@ impl FunctionFrame {
         )
     }
 
-    /// The function is a kernel: its CFA is the start of the wave's scratch, and nobody called it.
+    /// Declares the function a kernel: its CFA is the start of the wave's scratch, and it has no caller.
     ///
     /// # Errors
-    /// None; the result is that of [`raw`](FunctionFrame::raw).
+    /// Cannot fail; returns the result of [`raw`](FunctionFrame::raw).
     pub fn kernel_entry(&mut self) -> Result<&mut FunctionFrame> {
         let expression = self.places().fixed_cfa(0)?;
         self.define_cfa(
@@ -129,14 +127,13 @@ impl FunctionFrame {
         self.return_address_in(ReturnAddress::Undefined)
     }
 
-    /// The caller's stack pointer is the CFA. Said once, it stays said: where the rule depends on what the
-    /// CFA is counted from, the events that define the CFA write it again.
+    /// Declares that the caller's stack pointer is the CFA. This stays in effect: if the rule depends on the base of the CFA, the events that define
+    /// the CFA write it again.
     ///
-    /// Without it the default rule, *same value*, gives the caller the callee's stack pointer.
+    /// Without it, the default rule, *same value*, gives the caller the callee's stack pointer.
     ///
     /// # Errors
-    /// If `stack_pointer` is not a scalar register; [`SpecRule::CfaRule`] if no event has said what the CFA is
-    /// counted from.
+    /// If `stack_pointer` is not a scalar register; [`SpecRule::CfaRule`] if no event has set the base of the CFA.
     pub fn stack_pointer_from_cfa(
         &mut self,
         stack_pointer: Register,
@@ -163,9 +160,8 @@ impl FunctionFrame {
         Ok(self)
     }
 
-    /// Where pointers count bytes of the wave, the address of the CFA is the pointer. Where they count
-    /// those of a lane, no operation allowed here divides an address: the rule is what the CFA is counted
-    /// from.
+    /// If pointers count bytes of the wave, the CFA's address is the pointer. If they count bytes of a lane, no operation allowed here can divide an
+    /// address, so the rule uses the base of the CFA.
     fn write_stack_pointer(
         &mut self,
         stack_pointer: Register,
@@ -199,10 +195,10 @@ impl FunctionFrame {
 
 /// Registers of the caller.
 impl FunctionFrame {
-    /// A register was copied to another: from here on the copy is the caller's value.
+    /// Declares that a register was copied to another, which holds the caller's value from here on.
     ///
-    /// * `register`: for example the frame pointer before it is changed, or EXEC before a branch diverges.
-    /// * `holder`: of the same size; for a register of 64 bits also the lower of two scalar registers.
+    /// * `register`: such as the frame pointer before it is changed, or EXEC before a branch diverges.
+    /// * `holder`: a register of the same size, or the lower of two scalar registers for a register of 64 bits.
     ///
     /// # Errors
     /// If the sizes differ.
@@ -223,8 +219,7 @@ impl FunctionFrame {
         })
     }
 
-    /// A register was written to a lane of a vector register (`v_writelane_b32`); one of 64 bits to this
-    /// lane and the next.
+    /// Declares that a register was written to a lane of a vector register (`v_writelane_b32`). A register of 64 bits is in this lane and the next.
     ///
     /// # Errors
     /// If `register` is larger, `vector` is not a vector register, or a wave has no such lane.
@@ -243,11 +238,11 @@ impl FunctionFrame {
         self.expression(register, &expression)
     }
 
-    /// A vector register was copied to another for the lanes of a mask, to an accumulation register for
-    /// example; in the other lanes it is unchanged.
+    /// Declares that a vector register was copied to another, such as an accumulation register, for the lanes of a mask. It is unchanged in the other
+    /// lanes.
     ///
     /// # Errors
-    /// If one of them is not a vector register, or the mask is wrong.
+    /// If one of them is not a vector register, or the mask is invalid.
     pub fn saved_in_vector(
         &mut self,
         register: Register,
@@ -258,14 +253,13 @@ impl FunctionFrame {
         self.expression(register, &expression)
     }
 
-    /// A vector register was stored to scratch for the lanes of a mask; in the other lanes it is
-    /// unchanged.
+    /// Declares that a vector register was stored to scratch for the lanes of a mask. It is unchanged in the other lanes.
     ///
-    /// * `lane_offset`: from the CFA, in bytes of one lane, as in the store instruction; a multiple of 4.
-    /// * `mask`: EXEC as it was at the store.
+    /// * `lane_offset`: the offset from the CFA, in bytes of one lane, as in the store instruction; a multiple of 4.
+    /// * `mask`: EXEC at the store.
     ///
     /// # Errors
-    /// If `register` is not a vector register, or the offset or the mask is wrong.
+    /// If `register` is not a vector register, or the offset or the mask is invalid.
     pub fn saved_to_scratch(
         &mut self,
         register: Register,
@@ -276,10 +270,9 @@ impl FunctionFrame {
         self.expression(register, &expression)
     }
 
-    /// A vector register was stored to scratch for all lanes, with every bit of EXEC set
-    /// (`s_or_saveexec …, -1`).
+    /// Declares that a vector register was stored to scratch for all lanes, with every bit of EXEC set (`s_or_saveexec …, -1`).
     ///
-    /// * `lane_offset`: from the CFA, in bytes of one lane, as in the store instruction; a multiple of 4.
+    /// * `lane_offset`: the offset from the CFA, in bytes of one lane, as in the store instruction; a multiple of 4.
     ///
     /// # Errors
     /// If `register` is not a vector register, or the offset is not a multiple of 4.
@@ -303,14 +296,14 @@ impl FunctionFrame {
         })
     }
 
-    /// A vector register was stored to scratch for the lanes that were not active (`s_xor_saveexec …, -1`);
-    /// in the active ones, which the calling convention does not preserve, it is lost.
+    /// Declares that a vector register was stored to scratch for the inactive lanes (`s_xor_saveexec …, -1`). It is lost in the active ones, which
+    /// the calling convention does not preserve.
     ///
-    /// * `lane_offset`: from the CFA, in bytes of one lane, as in the store instruction; a multiple of 4.
-    /// * `active`: the lanes that were active, and so were *not* stored: what `s_xor_saveexec` saved.
+    /// * `lane_offset`: the offset from the CFA, in bytes of one lane, as in the store instruction; a multiple of 4.
+    /// * `active`: the active lanes, which were *not* stored: the mask saved by `s_xor_saveexec`.
     ///
     /// # Errors
-    /// If `register` is not a vector register, or the offset or the mask is wrong.
+    /// If `register` is not a vector register, or the offset or the mask is invalid.
     pub fn inactive_saved_to_scratch(
         &mut self,
         register: Register,
@@ -323,11 +316,11 @@ impl FunctionFrame {
         self.expression(register, &expression)
     }
 
-    /// The return address is somewhere: on entry in a pair of scalar registers, in between perhaps in lanes
-    /// of a vector register, and after the reload in the pair again.
+    /// Declares the place of the return address. On entry and after the reload it is in a pair of scalar registers, in between possibly in lanes of a
+    /// vector register.
     ///
     /// # Errors
-    /// If the registers are not of the kind, or a wave has no such lane.
+    /// If the registers have the wrong kind, or a wave has no such lane.
     pub fn return_address_in(&mut self, place: ReturnAddress) -> Result<&mut FunctionFrame> {
         let column = Register::pc();
         let expression = match place {
@@ -342,8 +335,8 @@ impl FunctionFrame {
         self.expression(column, &expression)
     }
 
-    /// A register was overwritten, and its value is nowhere else: a register that the calling convention
-    /// does not preserve, the copy's target as well as temporaries.
+    /// Declares that a register was overwritten and its value is lost: a register that the calling convention does not preserve, such as the target
+    /// of a copy or a temporary.
     ///
     /// # Errors
     /// If no wave of the target has the register.
@@ -353,8 +346,8 @@ impl FunctionFrame {
         })
     }
 
-    /// A register was reloaded: it has the rule again that it had on entry, at offset 0. Said right after
-    /// the reload, no rule points to a place that the epilogue overwrites next.
+    /// Declares that a register was reloaded. It gets its rule from the entry, at offset 0, back. If this follows the reload directly, no rule refers
+    /// to a place that the epilogue overwrites next.
     ///
     /// # Errors
     /// If no wave of the target has the register.
@@ -364,7 +357,7 @@ impl FunctionFrame {
             return self.escape(&rule);
         }
         if !self.common.rules(number) {
-            // `DW_CFA_restore` of a register to which the CIE gives no rule is met with complaints.
+            // Some consumers complain about `DW_CFA_restore` of a register without a rule in the CIE.
             return self.raw(Instruction::SameValue { register: number });
         }
         self.raw(if number < SMALL_REGISTERS {

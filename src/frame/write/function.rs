@@ -1,7 +1,6 @@
-//! Writes the rows of one function: instructions, checked one by one.
+//! Writes the rows of one function as instructions, and checks each.
 //!
-//! What happens in prologues and epilogues, in a back end's words, is in `events`. Sources: HET A.6.4.1
-//! and A.6.4.2, DWARF 5 §6.4.2.
+//! `events` has the methods for prologues and epilogues, in the terms of a back end. Sources: HET A.6.4.1 and A.6.4.2, DWARF 5 §6.4.2.
 
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,19 +22,19 @@ use crate::untrusted::Untrusted;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Start {
-    /// At a symbol, whose address the linker or loader knows.
+    /// A symbol, whose address the linker or loader knows.
     Symbol {
-        /// The symbol's name: of the function or, with an addend, of its section.
+        /// The symbol's name: the function's or, with an addend, its section's.
         name: String,
-        /// Bytes that are added.
+        /// The number of bytes added.
         addend: u64,
     },
-    /// At an address of the code object.
+    /// An address of the code object.
     Address(u64),
 }
 
 impl Start {
-    /// At a symbol.
+    /// Returns a symbol as start.
     #[must_use]
     pub fn symbol(name: impl Into<String>) -> Start {
         let name = name.into();
@@ -55,12 +54,10 @@ impl fmt::Display for Start {
     }
 }
 
-/// The call frame information of a function, or of one of its parts: written event by event, in the order
-/// of the code.
+/// The call frame information of a function, or of one of its parts, written event by event in code order.
 ///
-/// [`at`](FunctionFrame::at) says from which byte of the code on the following events hold: the byte *after*
-/// the instruction that does it. Each event is checked when it is given; after an error the frame is as it
-/// was before the event.
+/// [`at`](FunctionFrame::at) sets the code offset from which the following events hold: the byte *after* the instruction. Each event is checked when
+/// it is added. After an error the frame is unchanged.
 #[derive(Clone, Debug)]
 pub struct FunctionFrame {
     pub(super) target: Target,
@@ -69,17 +66,17 @@ pub struct FunctionFrame {
     pub(super) size: u64,
     pub(super) instructions: Vec<u8>,
     pub(super) states: States,
-    /// The start of the row that is described. Advances are written up to here.
+    /// The start of the current row. Advances are written up to here.
     offset: u64,
     advanced: u64,
-    /// The instructions that gave registers their rules at offset 0.
+    /// The instructions that set rules of registers at offset 0.
     entry: BTreeMap<u64, Vec<u8>>,
 }
 
 impl FunctionFrame {
-    /// Creates a function about which nothing is said yet.
+    /// Creates a function without any rules.
     ///
-    /// * `size`: of its code, in bytes.
+    /// * `size`: the size of its code, in bytes.
     ///
     /// # Errors
     /// If the code goes past the last address, or the symbol has no name.
@@ -113,7 +110,7 @@ impl FunctionFrame {
         self.target
     }
 
-    /// Returns the CIE's part of it.
+    /// Returns its CIE.
     #[must_use]
     pub fn common(&self) -> &Common {
         &self.common
@@ -137,11 +134,10 @@ impl FunctionFrame {
         &self.instructions
     }
 
-    /// The following events hold from this byte of the code on.
+    /// Sets the code offset from which the following events hold.
     ///
     /// # Errors
-    /// If it lies before the last one, outside of the code, or not on a multiple of the code alignment
-    /// factor.
+    /// If it is before the last one, outside the code, or not a multiple of the code alignment factor.
     pub fn at(&mut self, code_offset: u64) -> Result<&mut FunctionFrame> {
         let wrong = |reason: String| Err(Error::malformed("code offset", reason));
         if code_offset < self.offset {
@@ -153,24 +149,22 @@ impl FunctionFrame {
                 "{code_offset:#x} is outside of {size:#x} bytes of code"
             ));
         }
-        // Refuses what cannot be encoded now, and not with the next event.
+        // Rejects offsets that cannot be encoded now, and not only with the next event.
         self.common
             .advance(code_offset.saturating_sub(self.advanced))?;
         self.offset = code_offset;
         Ok(self)
     }
 
-    /// Appends an instruction as it is.
+    /// Appends an instruction unchanged.
     ///
-    /// Advances move the offset of the following events. What events know of the CFA
-    /// ([`stack_pointer_from_cfa`](FunctionFrame::stack_pointer_from_cfa)) they forget if the instruction
-    /// changes it.
+    /// Advances move the offset of the following events. If the instruction changes the CFA, the base for
+    /// [`stack_pointer_from_cfa`](FunctionFrame::stack_pointer_from_cfa) is no longer known.
     ///
     /// # Errors
-    /// If an operand does not fit, names a register that is reserved or of the other wave size, or an
-    /// unknown address space; if an expression uses an operation that call frame information must not use
-    /// (HET A.6.4.2) or asks for the entry value of the register it is the rule of; if the instruction needs a CFA rule or a remembered state that is not there; if an
-    /// advance leaves the code; [`ErrorKind::Unsupported`] for `DW_CFA_set_loc`.
+    /// If an operand does not fit, or is a reserved register, one of the other wave size, or an unknown address space; if an expression uses an
+    /// operation that call frame information must not use (HET A.6.4.2) or the entry value of the register whose rule it is; if the instruction needs
+    /// a missing CFA rule or remembered state; if an advance leaves the code; [`ErrorKind::Unsupported`] for `DW_CFA_set_loc`.
     pub fn raw(&mut self, instruction: Instruction<'_>) -> Result<&mut FunctionFrame> {
         let mut bytes = Vec::new();
         instruction
@@ -179,11 +173,10 @@ impl FunctionFrame {
         self.append(&instruction, &bytes)
     }
 
-    /// Appends instructions that are encoded already, byte for byte.
+    /// Appends encoded instructions, byte for byte.
     ///
     /// # Errors
-    /// As [`raw`](FunctionFrame::raw), and if the bytes are not instructions; those before the wrong one
-    /// are appended.
+    /// Fails like [`raw`](FunctionFrame::raw), or if the bytes are not instructions. The instructions before the wrong one are appended.
     pub fn escape(&mut self, bytes: &[u8]) -> Result<&mut FunctionFrame> {
         let mut items = Instructions::new(bytes, 0, ADDRESS_SIZE, ".cfi_escape");
         while let Some(item) = items.next()? {
@@ -196,8 +189,7 @@ impl FunctionFrame {
         Ok(self)
     }
 
-    /// Remembers all rules for [`restore`](FunctionFrame::restore): before an epilogue that other blocks
-    /// follow in the layout of the code.
+    /// Remembers all rules for [`restore`](FunctionFrame::restore). Call it before an epilogue that is followed by other blocks in the code.
     ///
     /// # Errors
     /// [`ErrorKind::TooMany`] after 64 that were not restored.
@@ -205,10 +197,10 @@ impl FunctionFrame {
         self.raw(Instruction::RememberState)
     }
 
-    /// Puts all rules back that were remembered last: at the start of the block after the epilogue.
+    /// Restores the rules remembered last. Call it at the start of the block after the epilogue.
     ///
     /// # Errors
-    /// If nothing was remembered.
+    /// If there is no remembered state.
     pub fn restore(&mut self) -> Result<&mut FunctionFrame> {
         self.raw(Instruction::RestoreState)
     }
@@ -220,7 +212,7 @@ impl FunctionFrame {
         }
     }
 
-    /// Returns the instruction that gives a register the rule it had on entry.
+    /// Returns the instruction that sets a register's rule to that on entry.
     pub(super) fn entry_rule(&self, register: u64) -> Option<Vec<u8>> {
         self.entry.get(&register).cloned()
     }
@@ -269,7 +261,7 @@ impl FunctionFrame {
         Ok(self)
     }
 
-    /// Returns the offset that an advance in the instructions leads to.
+    /// Returns the offset after an advance.
     fn advanced_to(&self, delta: u64) -> Result<u64> {
         let distance = delta.checked_mul(self.common.code_alignment_factor());
         distance
@@ -278,7 +270,7 @@ impl FunctionFrame {
             .ok_or_else(|| Error::malformed("code offset", "it is outside of the code"))
     }
 
-    /// Refuses operands that break a rule.
+    /// Rejects invalid operands.
     fn check(&self, instruction: &Instruction<'_>, effect: Effect<'_>) -> Result<()> {
         if let Effect::SetLocation(_) = effect {
             let what = "DW_CFA_set_loc, whose address would need a relocation: advance instead";
@@ -302,7 +294,7 @@ impl FunctionFrame {
         self.check_size(effect)
     }
 
-    /// Refuses rules whose result has not the size of the register (HET A.6.4.1), where that shows.
+    /// Rejects rules whose result differs in size from the register (HET A.6.4.1), if this is known.
     fn check_size(&self, effect: Effect<'_>) -> Result<()> {
         let Effect::Rule(register, rule) = effect else {
             return Ok(());
@@ -318,9 +310,9 @@ impl FunctionFrame {
                 }
                 CfaRule::None | CfaRule::Expression(_) => true,
             },
-            // What a value expression gives has the size of the generic type.
+            // The result of a value expression has the size of the generic type.
             RegisterRule::ValExpression(_) => size(register) == Some(64),
-            // All others have no size by themselves.
+            // All other rules have no inherent size.
             RegisterRule::Undefined
             | RegisterRule::SameValue
             | RegisterRule::Offset(_)
@@ -334,8 +326,8 @@ impl FunctionFrame {
         }
     }
 
-    /// Refuses operations that call frame information must not use, registers that are not there, and the
-    /// shortest circle: a rule of `own` that asks for what `own` was on entry.
+    /// Rejects operations that call frame information must not use, missing registers, and the shortest cycle: a rule of `own` that uses the value of
+    /// `own` on entry.
     fn check_expression(&self, bytes: &[u8], own: Option<u64>) -> Result<()> {
         let mut items = operations(bytes, self.common.encoding());
         while let Some(item) = items.next()? {

@@ -1,8 +1,7 @@
 //! Writes call frame information, `.debug_frame`, from the events of a function's prologue and epilogue.
 //!
-//! Reading it back is left to [`frame`](super); what a register's place means is in
-//! [`location`](crate::location). Sources: [HET](crate) A.6.4 and A.7.24, DWARF 5 §6.4, [USAGE](crate) "Call Frame
-//! Information".
+//! Reading it back is left to [`frame`](super); [`location`](crate::location) defines the places of registers. Sources: [HET](crate) A.6.4 and
+//! A.7.24, DWARF 5 §6.4, [USAGE](crate) "Call Frame Information".
 //!
 //! ```
 //! use hetdwarf::arch::{Register, ScratchAddressing, WaveSize};

@@ -1,6 +1,6 @@
-//! Makes the expressions of register rules from the places in which a back end saves registers.
+//! Builds the expressions of register rules for the places in which a back end saves registers.
 //!
-//! They have the shapes that LLVM writes, so that consumers meet nothing new. Source: HET A.6.4.1.
+//! They have the shapes that LLVM writes, which consumers already support. Source: HET A.6.4.1.
 
 use super::target::{Target, mismatch, next_scalar};
 use crate::arch::{AddressSpace, Lane, Register, RegisterClass, ScratchAddressing};
@@ -11,19 +11,18 @@ use crate::expr::{Builder, Encoding, Operation};
 const DWORD_BYTES: u64 = 4;
 const DWORD_BITS: u64 = 32;
 
-/// The lanes on which an instruction worked, by the place from which unwinding reads their mask.
+/// The lanes affected by an instruction, by the place from which unwinding reads their mask.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mask {
-    /// EXEC as it was on entry to the function.
+    /// EXEC on entry to the function.
     ///
-    /// It is found by EXEC's own rule: where the function changes EXEC, say where the old one was saved
-    /// ([`saved_in_register`](super::FunctionFrame::saved_in_register) or
-    /// [`saved_in_lane`](super::FunctionFrame::saved_in_lane)).
+    /// It is found by EXEC's own rule. If the function changes EXEC, declare the place of the old value
+    /// ([`saved_in_register`](super::FunctionFrame::saved_in_register) or [`saved_in_lane`](super::FunctionFrame::saved_in_lane)).
     ExecOnEntry,
-    /// A register that holds the mask: EXEC, VCC, or a scalar register, of wave64 the lower of two.
+    /// A register that holds the mask: EXEC, VCC, or a scalar register (for wave64 the lower of two).
     Register(Register),
-    /// A lane of a vector register that holds the mask; of wave64 this lane and the next.
+    /// A lane of a vector register that holds the mask; for wave64 this lane and the next.
     Lane {
         /// The vector register.
         register: Register,
@@ -36,9 +35,9 @@ pub enum Mask {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReturnAddress {
-    /// In a pair of scalar registers; this is the lower one. The calling convention has `s30`.
+    /// A pair of scalar registers, by the lower one. The calling convention uses `s30`.
     Pair(Register),
-    /// In two lanes of a vector register.
+    /// Two lanes of a vector register.
     Lanes {
         /// The vector register.
         register: Register,
@@ -47,20 +46,20 @@ pub enum ReturnAddress {
         /// The lane of the high half.
         high: Lane,
     },
-    /// Nowhere: the function is not called but dispatched, and the outermost frame.
+    /// Nowhere: the function is dispatched instead of called, and is the outermost frame.
     Undefined,
 }
 
 /// The base of the CFA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
-    /// A scalar register, and bytes to be added to it, in its own units.
+    /// A scalar register, and the bytes added to it, in its own units.
     Register(Register, i64),
     /// A lane of a vector register.
     Lane(Register, Lane),
 }
 
-/// Builds expressions of one function.
+/// Builds the expressions of one function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places {
     pub(super) target: Target,
@@ -68,7 +67,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Returns an expression of a register rule: the CFA is on the stack.
+    /// Starts an expression of a register rule: the CFA is on the stack.
     fn rule(self) -> Builder {
         Builder::with_initial_stack(self.encoding, 1)
     }
@@ -85,7 +84,7 @@ impl Places {
         .into())
     }
 
-    /// Returns the byte of a vector register where a lane starts.
+    /// Returns the byte of a vector register at which a lane starts.
     fn lane_byte(self, lane: Lane) -> Result<u64> {
         self.check_lane(lane)?;
         Ok(u64::from(lane.0).saturating_mul(DWORD_BYTES))
@@ -128,7 +127,7 @@ impl Places {
         builder.finish()
     }
 
-    /// The value of a mask, on top of the stack.
+    /// Pushes the value of a mask.
     fn mask(self, mask: Mask, builder: &mut Builder) -> Result<()> {
         let wave_size = self.target.wave_size;
         let byte_size = if wave_size.lanes() == 64 { 8 } else { 4 };
@@ -167,8 +166,7 @@ impl Places {
         Ok(())
     }
 
-    /// A mask in one or two scalar registers; two are joined by arithmetic, for which no consumer needs a
-    /// composite.
+    /// Pushes a mask in one or two scalar registers. Two are combined by arithmetic, so that consumers need no composite.
     fn scalar_mask(self, low: Register, builder: &mut Builder) -> Result<()> {
         let dword = Operation::DerefSize { byte_size: 4 };
         if self.target.wave_size.lanes() == 64 {
@@ -194,13 +192,13 @@ impl Places {
         Ok(())
     }
 
-    /// Returns the bytes of the wave's scratch at which a row of dwords starts, counted from the CFA.
+    /// Returns the offset of a row of dwords in the wave's scratch, from the CFA, in bytes.
     pub(super) fn row_of_dwords(self, lane_offset: u32) -> Result<u64> {
         crate::arch::scratch::dwords_for_all_lanes(lane_offset, self.target.wave_size)
             .ok_or_else(|| crate::Error::malformed("scratch offset", "it is not a multiple of 4"))
     }
 
-    /// Returns a vector register in scratch for the lanes of a mask; the others still have it.
+    /// Returns a vector register in scratch for the lanes of a mask. It is unchanged in the others.
     pub(super) fn scratch(self, vector: Register, offset: u32, mask: Mask) -> Result<Vec<u8>> {
         self.target.check_vector(vector)?;
         let mut builder = self.rule();
@@ -215,7 +213,7 @@ impl Places {
         builder.finish()
     }
 
-    /// Returns a vector register in scratch for the lanes outside of a mask; in those of the mask it is lost.
+    /// Returns a vector register in scratch for the lanes outside a mask. It is lost in the lanes of the mask.
     pub(super) fn scratch_inactive(
         self,
         vector: Register,
@@ -236,7 +234,7 @@ impl Places {
         builder.finish()
     }
 
-    /// Returns a vector register in another for the lanes of a mask; the others still have it.
+    /// Returns a vector register in another for the lanes of a mask. It is unchanged in the others.
     pub(super) fn vector(self, vector: Register, holder: Register, mask: Mask) -> Result<Vec<u8>> {
         self.target.check_vector(vector)?;
         self.target.check_vector(holder)?;
@@ -247,7 +245,7 @@ impl Places {
         builder.finish()
     }
 
-    /// The value that the CFA is counted from, in its own units, as a stack pointer has it.
+    /// Pushes the base of the CFA, in the units of a stack pointer.
     fn base(self, base: Base, builder: &mut Builder) -> Result<()> {
         match base {
             Base::Register(register, bytes) => {

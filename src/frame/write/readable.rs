@@ -1,7 +1,7 @@
-//! Directives of newer assemblers for expressions that back ends write.
+//! Finds directives of newer assemblers for the expressions that back ends write.
 //!
-//! LLVM 24's assembler writes the expressions below from directives that name registers, lanes and masks
-//! (`.cfi_llvm_register_pair` and others). LLVM 22's does not know them.
+//! LLVM 24's assembler has directives with registers, lanes and masks for the expressions below (`.cfi_llvm_register_pair` and others). LLVM 22's
+//! does not support them.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -13,22 +13,22 @@ use smallvec::SmallVec;
 
 use crate::expr::{self, Dialect, Encoding, Operation, encode_operation};
 
-/// The assembler that directives are for.
+/// The assembler for which directives are written.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Assembler {
     /// LLVM 22 and 23: expressions are written as `.cfi_escape`.
     #[default]
     Llvm22,
-    /// LLVM 24: expressions that save a register in others or in scratch have directives of their own.
+    /// LLVM 24: expressions that save a register in others or in scratch have specific directives.
     Llvm24,
 }
 
 impl Assembler {
-    /// All of them.
+    /// All assemblers.
     pub const ALL: [Assembler; 2] = [Assembler::Llvm22, Assembler::Llvm24];
 
-    /// The name in options.
+    /// Returns the name in options.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -40,10 +40,10 @@ impl Assembler {
 
 /// The size of a lane of a vector register.
 const LANE_BITS: u64 = 32;
-/// More operations than any of the expressions has.
+/// More operations than any of these expressions has.
 const MOST: usize = 2 * 64;
 
-/// Returns the directive from which LLVM 24's assembler makes `DW_CFA_expression register, bytes`, if there is one.
+/// Returns the directive for which LLVM 24's assembler writes `DW_CFA_expression register, bytes`, if there is one.
 pub(super) fn expression_directive(
     register: u64,
     bytes: &[u8],
@@ -118,7 +118,7 @@ fn named(register: u64, operations: &[Operation<'_>]) -> Option<String> {
     }
 }
 
-/// Returns a register that is in lanes of vector registers, two or more.
+/// Returns a register saved in lanes of vector registers, two or more.
 fn lanes(register: u64, operations: &[Operation<'_>]) -> Option<String> {
     let mut text = format!(".cfi_llvm_vector_registers {register}");
     let (pairs, []) = operations.as_chunks::<2>() else {
@@ -144,7 +144,7 @@ fn lanes(register: u64, operations: &[Operation<'_>]) -> Option<String> {
     Some(text)
 }
 
-/// Returns the register whose location an operation pushes, in the form that the assembler writes.
+/// Returns the register whose location an operation pushes, if it has the form that the assembler writes.
 fn location(operation: Operation<'_>) -> Option<u64> {
     let (register, is_short) = match operation {
         Operation::Reg { register } => (register.into(), true),
@@ -155,6 +155,6 @@ fn location(operation: Operation<'_>) -> Option<u64> {
 }
 
 fn bits(bytes: u64) -> Option<u64> {
-    // The assembler's own numbers are of 32 bits, but no register is near that.
+    // The assembler's own numbers have 32 bits, which suffices for registers.
     bytes.checked_mul(8).filter(|bits| *bits <= u16::MAX.into())
 }

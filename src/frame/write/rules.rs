@@ -7,13 +7,13 @@ use crate::frame::instruction::{Instruction, SMALL_REGISTERS};
 use crate::frame::rule::{CfaRule, RegisterRule};
 
 impl FunctionFrame {
-    /// Gives a register a rule, with the shortest instruction that does.
+    /// Sets a register's rule with the shortest instruction.
     ///
     /// * `register`: its DWARF number.
     ///
     /// # Errors
-    /// As [`raw`](FunctionFrame::raw); if an offset is not a multiple of the data alignment factor;
-    /// [`ErrorKind::Unsupported`] for [`RegisterRule::Architectural`], which no instruction gives.
+    /// Fails like [`raw`](FunctionFrame::raw), or if an offset is not a multiple of the data alignment factor; [`ErrorKind::Unsupported`] for
+    /// [`RegisterRule::Architectural`], for which there is no instruction.
     pub fn register_rule(
         &mut self,
         register: u64,
@@ -54,10 +54,10 @@ impl FunctionFrame {
         })
     }
 
-    /// Gives the CFA a rule; says nothing where there is none.
+    /// Sets the CFA's rule. Writes nothing if there is none.
     ///
     /// # Errors
-    /// As [`raw`](FunctionFrame::raw), and if a negative offset is not a multiple of the data alignment factor.
+    /// Fails like [`raw`](FunctionFrame::raw), or if a negative offset is not a multiple of the data alignment factor.
     pub fn cfa_rule(&mut self, rule: CfaRule<'_>) -> Result<&mut FunctionFrame> {
         let none = u64::from(AddressSpace::None.number());
         match rule {

@@ -1,4 +1,4 @@
-//! The state of the rows so far on which later instructions depend.
+//! Tracks the state of the rows on which later instructions depend.
 
 use super::place::Base;
 use crate::arch::Register;
@@ -11,15 +11,15 @@ use crate::limits::too_many;
 /// The state that `DW_CFA_remember_state` saves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
-    /// Nothing also where it is an expression: no instruction changes a part of either.
+    /// `None` also if it is an expression: no instruction changes a part of either.
     pub(super) cfa: CfaRule<'static>,
-    /// The base of the CFA, if an event gave it.
+    /// The base of the CFA, if an event set it.
     pub(super) base: Option<Base>,
     /// The stack pointer whose rule follows the CFA's.
     pub(super) stack_pointer: Option<Register>,
 }
 
-/// The state, and those that were remembered.
+/// The state, and the remembered ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct States {
     pub(super) now: State,
@@ -34,10 +34,10 @@ impl States {
         }
     }
 
-    /// Follows an instruction.
+    /// Applies an instruction.
     ///
     /// # Errors
-    /// If it needs what the state does not have; nothing has changed then.
+    /// If the state lacks something that the instruction needs. The state is unchanged then.
     pub(super) fn follow(&mut self, effect: Effect<'_>) -> Result<()> {
         if effect == Effect::RememberState {
             return self.remember();

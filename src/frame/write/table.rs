@@ -41,13 +41,12 @@ pub struct RelocationPoint {
 
 /// The target of a relocation point.
 ///
-/// It is exhaustive on purpose: a writer of the section has to handle each.
+/// Intentionally exhaustive: a writer of the section has to handle each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelocationTarget {
     /// A symbol.
     Symbol(String),
-    /// The start of this `.debug_frame` in the one that the linker makes of all: the distance to a CIE is
-    /// counted from there.
+    /// The start of this `.debug_frame` in the linker's combined section. The offset of a CIE is relative to it.
     ThisSection,
 }
 
@@ -79,7 +78,7 @@ impl FrameTable {
     pub fn write(&self) -> Result<FrameBytes> {
         let mut section = FrameBytes::default();
         let mut starts = BTreeSet::new();
-        // Few: they are looked through from the first.
+        // There are few, so a linear search suffices.
         let mut cies: Vec<(Vec<u8>, u64)> = Vec::new();
         for function in &self.functions {
             if !starts.insert(&function.start) {
@@ -139,10 +138,9 @@ impl FrameBytes {
         Ok(())
     }
 
-    /// Returns the contents with all addresses filled in, as a linker or a compiler that loads its own code does.
+    /// Returns the contents with all addresses filled in, like a linker or a compiler that loads its own code.
     ///
-    /// * `address_of`: the address of a symbol. `None` if there is none. The section itself is at 0, as
-    ///   debug sections are.
+    /// * `address_of`: returns the address of a symbol, or `None` if there is none. The section itself is at 0, like all debug sections.
     ///
     /// # Errors
     /// If a symbol is not known.

@@ -1,9 +1,9 @@
-//! The target of the code: the wave size and how it reaches scratch.
+//! Describes the target of the code: the wave size and the addressing of scratch.
 
 use crate::arch::{Processor, Register, RegisterClass, ScratchAddressing, WaveSize};
 use crate::error::{Error, ErrorKind, Result, SpecRule};
 
-/// The facts of the target that register rules depend on.
+/// The facts of the target on which register rules depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The number of lanes in the function's wavefronts.
@@ -28,7 +28,7 @@ impl Target {
         Ok(Target { wave_size, scratch })
     }
 
-    /// Refuses a register that no wave of the target has.
+    /// Rejects a register that no wave of the target has.
     pub(super) fn check(self, register: Register) -> Result<()> {
         if register.class().is_none() {
             return Err(SpecRule::RegisterNumber.into());
@@ -46,13 +46,13 @@ impl Target {
         }
     }
 
-    /// As [`check`](Target::check), by number.
+    /// Like [`check`](Target::check), by number.
     pub(super) fn check_number(self, number: u64) -> Result<()> {
         let register = Register::from_number(number).ok_or(SpecRule::RegisterNumber)?;
         self.check(register)
     }
 
-    /// Refuses a register that is not a scalar one.
+    /// Rejects a register other than a scalar one.
     pub(super) fn check_scalar(self, register: Register) -> Result<()> {
         self.check(register)?;
         match register.class() {
@@ -61,7 +61,7 @@ impl Target {
         }
     }
 
-    /// Refuses a register that has not 32 bits for every lane.
+    /// Rejects a register without 32 bits for every lane.
     pub(super) fn check_vector(self, register: Register) -> Result<()> {
         self.check(register)?;
         if register.is_vector() {

@@ -1,4 +1,4 @@
-//! Bytes are worked out by hand from DWARF 5 §7.7, §7.24 and HET A.7; the shapes are those of LLVM 24.
+//! Compares with bytes worked out by hand from DWARF 5 §7.7, §7.24 and HET A.7, in the shapes of LLVM 24.
 
 use fallible_iterator::FallibleIterator;
 
@@ -48,7 +48,7 @@ macro_rules! bytes_of {
     };
 }
 
-/// What an event is refused with; the frame is then as it was.
+/// Returns the error of an event, and checks that the frame is unchanged.
 macro_rules! refused {
     ($frame:expr, $($event:tt)*) => {{
         let before = $frame.instructions().to_vec();
@@ -169,7 +169,7 @@ fn events_have_the_shapes_of_llvm() {
         &[0xe9, 7, 17, 0x94, 8, 0xe9, 12, 32, 64],
     ];
     assert_eq!(masked, expected.concat());
-    // The same for 32 lanes: 4 * 32 bytes, EXEC_32 is 1.
+    // The corresponding expression for 32 lanes: 4 * 32 bytes, EXEC_32 is 1.
     let masked = bytes_of!(FLAT32, saved_to_scratch(v32(40), 4, Mask::ExecOnEntry));
     let expected = [
         &[
@@ -191,7 +191,7 @@ fn events_have_the_shapes_of_llvm() {
     assert_eq!(agpr, expected.concat());
 }
 
-/// What LLVM does not say, and should.
+/// Events for facts that LLVM should write, but omits.
 #[test]
 fn events_say_what_compilers_leave_out() {
     // EXEC_64 in s[4:5], SGPR4 is 36 (0x24).
@@ -292,7 +292,7 @@ fn the_stack_pointer_follows_the_cfa() {
         &[8, 0x40],
     ];
     assert_eq!(flat, expected.concat());
-    // A kernel's CFA is counted from nothing.
+    // A kernel's CFA has no base.
     let mut kernel = frame(FLAT32);
     kernel.kernel_entry().unwrap();
     assert_eq!(
@@ -322,7 +322,7 @@ fn what_is_restored_has_the_rule_of_the_entry() {
     frame.restored(Register::PC_64).unwrap();
     assert_eq!(frame.instructions()[before..], on_entry, "the pair again");
     let before = frame.instructions().len();
-    // SGPR4 is 36: in the low bits. EXEC_64 is 17. Of SGPR40 (72) and VGPR40 neither said anything.
+    // SGPR4 is 36: in the low bits. EXEC_64 is 17. There was no rule for SGPR40 (72) and VGPR40.
     frame
         .restored(s(4))
         .unwrap()
@@ -350,7 +350,7 @@ fn advances_are_as_short_as_they_can_be() {
     for (distance, expected) in cases {
         let start = Start::Address(0);
         let mut frame = FunctionFrame::new(BUFFER64, &Common::new(), start, 1 << 40).unwrap();
-        // Places where nothing happens cost nothing.
+        // Offsets without events produce no instructions.
         frame
             .at(0)
             .unwrap()
@@ -463,7 +463,7 @@ fn raw_instructions_are_checked_too() {
         register: 64,
         expression: bytes,
     };
-    // push_lane, call_frame_cfa, fbreg 0: HET A.6.4.2. The first operation is fine.
+    // push_lane, call_frame_cfa, fbreg 0: HET A.6.4.2. The first operation is allowed.
     for forbidden in [&[0x96, 0xe9, 3][..], &[0x96, 0x9c], &[0x96, 0x91, 0]] {
         let error = refused!(f, raw(expression(forbidden)));
         assert_eq!(rule(&error), SpecRule::CfiOperation);
@@ -524,7 +524,7 @@ fn escaped_bytes_stay_as_they_are() {
     frame.at(16).unwrap().restore().unwrap();
     assert_eq!(frame.instructions()[9..], [0x41, 0x0b], "from offset 12 on");
     assert!(frame.escape(&[0x3f]).is_err(), "no such instruction");
-    // What comes before the mistake is there.
+    // The instructions before the mistake are kept.
     assert!(frame.escape(&[0, 0x10, 0x40]).is_err());
     assert_eq!(frame.instructions()[11..], [0]);
     // The assembler would write the number in its shortest form, so the directive is an escape.
@@ -577,11 +577,11 @@ fn three_functions() -> FrameTable {
     table
 }
 
-/// HET A.6.4.1: fields, mark and padding in both formats; one CIE for functions that agree.
+/// HET A.6.4.1: fields, marker and padding in both formats; one CIE for functions with equal contents.
 #[test]
 fn the_section_is_laid_out_by_the_letter() {
     let section = three_functions().write().unwrap();
-    // What `DW_CFA_undefined` of SGPR0 (32) is.
+    // `DW_CFA_undefined` of SGPR0 (32).
     const UNDEFINED: [u8; 2] = [7, 0x20];
     let number = u64::to_le_bytes;
     let fde = |start: u64, size: u64| {
@@ -653,7 +653,7 @@ fn a_cie_that_readers_do_not_know_is_refused() {
     assert!(Common::new().with_alignment_factors(4, 0).is_err());
     let late = Common::new().with_initial(BUFFER64, |initial| initial.at(4).map(|_| ()));
     assert_eq!(malformed(&late.unwrap_err()), "code offset");
-    // Directives cannot say what the assembler does not write by itself.
+    // Directives cannot express contents that the assembler does not write itself.
     let common = Common::new().with_augmentation("[amd:v0.0]").unwrap();
     for (common, start) in [
         (common, Start::symbol("f")),
@@ -695,7 +695,7 @@ fn newer_assemblers_have_directives_for_expressions() {
         0x90, 0xa8, 0x14, 0x16, 0xe9, 0x05, 0x80, 0x02, 0xe9, 0x07, 17, 0x94, 8, 0xe9, 0x0c, 0x20,
         0x40,
     ];
-    // VGPR40, of which the active lanes are in AGPR2.
+    // VGPR40, whose active lanes are in AGPR2.
     let mask: &[u8] = &[
         0x90, 0xa8, 0x14, 0x90, 0x82, 0x18, 0xe9, 0x07, 17, 0x94, 8, 0xe9, 0x0c, 0x20, 0x40,
     ];
@@ -737,8 +737,8 @@ fn newer_assemblers_have_directives_for_expressions() {
         let old = text(register, expression, Assembler::Llvm22);
         assert!(old.starts_with(".cfi_escape 0x10, "), "{old}");
     }
-    // What the assembler would write otherwise: a number that is longer than need be, a register below 32 by its long
-    // form, and a lane of which only a part is meant.
+    // Numbers that the assembler would write differently: a number longer than needed, a register below 32 in its long form, and a lane of which only
+    // a part is used.
     let others: [(u64, &[u8]); 3] = [
         (16, &[0x90, 62, 0x93, 0x84, 0, 0x90, 63, 0x93, 4]),
         (16, &[0x90, 17, 0x93, 4, 0x90, 63, 0x93, 4]),

@@ -1,9 +1,8 @@
-//! How a generation of processors saves its waves: the types of the table, and how a word is read by it.
+//! Describes how each generation of processors saves its waves: the types of the table, and decoding of words.
 //!
-//! Everything that differs between families is a field of [`Layout`], and its values stand in `table`.
-//! No code outside of this folder asks which generation a wave is of. Sources: AMD's ROCdbgapi
-//! (`architecture.cpp`), and the trap handlers of the ROCm runtime (`trap_handler*.s`); how sure each value
-//! is, says `spec-notes/gpu-core.md`.
+//! Everything that differs between families is a field of [`Layout`], with its values in `table`. No code outside this folder depends on the
+//! generation of a wave. Sources: AMD's ROCdbgapi (`architecture.cpp`), and the trap handlers of the ROCm runtime (`trap_handler*.s`).
+//! `spec-notes/gpu-core.md` gives the certainty of each value.
 
 mod table;
 
@@ -13,7 +12,7 @@ use super::hardware_register::HardwareRegister;
 use super::stop::StopRule;
 use crate::arch::{Processor, WaveSize};
 
-/// How the waves of a generation of processors are saved.
+/// The layout of saved waves of a generation of processors.
 #[derive(Debug)]
 pub(crate) struct Layout {
     /// State words of the control stack.
@@ -22,22 +21,22 @@ pub(crate) struct Layout {
     pub(super) wave: WaveLayout,
     /// The parts of a record.
     pub(super) record: RecordLayout,
-    /// Where the hardware registers are.
+    /// The places of the hardware registers.
     pub(super) registers: &'static [RegisterPlace],
-    /// The trap temporaries, which tell who a wave is.
+    /// The trap temporaries, which identify a wave.
     pub(super) trap: &'static TrapLayout,
-    /// From which version of the runtime's interface on the pc of a stopped wave is in the trap temporaries
-    /// (the wave is *parked* in the trap handler); never, if nothing.
+    /// The first version of the runtime's interface that puts the pc of a stopped wave in the trap temporaries (the wave is *parked* in the trap
+    /// handler), or `None` if there is none.
     pub(super) parked: Option<Parked>,
-    /// Where a wave's scratch is.
+    /// The place of a wave's scratch.
     pub(super) scratch: &'static ScratchLayout,
-    /// True if `FLAT_SCRATCH` is set up by the hardware, so that it has to be the address of the scratch.
+    /// True if the hardware sets up `FLAT_SCRATCH`, so that it must equal the address of the scratch.
     pub(super) has_architected_scratch: bool,
-    /// Why a wave stopped.
+    /// The rules for stop reasons.
     pub(super) stops: &'static [&'static [StopRule]],
-    /// Which bit of which register says that the wave has given its vector registers back.
+    /// The register and bit that indicate that the wave has deallocated its vector registers.
     pub(super) no_vgprs: Option<(HardwareRegister, Bits)>,
-    /// `STATUS` as it is shown: bits that the trap handler and the switch-out have set.
+    /// `STATUS` as it is shown, without the bits set by the trap handler and the context save.
     pub(super) status: StatusLayout,
 }
 
@@ -62,7 +61,7 @@ pub(super) const fn bit(number: u32) -> Bits {
 }
 
 impl Bits {
-    /// Their value in `word`.
+    /// Returns their value in `word`.
     pub(super) const fn of(self, word: u32) -> u32 {
         let shifted = word.wrapping_shr(self.low);
         let width = self.high.wrapping_sub(self.low).wrapping_add(1);
@@ -78,7 +77,7 @@ impl Bits {
         self.of(word) != 0
     }
 
-    /// `word` with all of them set, or none.
+    /// Returns `word` with all of them set or cleared.
     pub(super) const fn set(self, word: u32, value: bool) -> u32 {
         let width = self.high.wrapping_sub(self.low).wrapping_add(1);
         let ones = if width >= u32::BITS {
@@ -91,14 +90,14 @@ impl Bits {
     }
 }
 
-/// A state word: how many registers and how much LDS the following waves have.
+/// A state word: the number of registers and the amount of LDS of the following waves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StateLayout {
-    /// True if another word belongs to the state, whatever its bits are.
+    /// True if the state has a second word, regardless of its bits.
     pub(super) has_second_word: bool,
-    /// Vector registers, less one block.
+    /// The number of blocks of vector registers, minus one.
     pub(super) vgprs: Bits,
-    /// Vector registers of a block, in waves of 32 lanes. `None` if there are no such waves.
+    /// The vector registers of a block, in waves of 32 lanes, or `None` if there are no such waves.
     pub(super) block_32: Option<u32>,
     /// The size of a block in waves of 64 lanes.
     pub(super) block_64: Option<u32>,
@@ -107,7 +106,7 @@ pub(super) struct StateLayout {
     /// LDS of the workgroup, in units of `lds_unit` bytes.
     pub(super) lds: Bits,
     pub(super) lds_unit: u32,
-    /// LDS of another size, in bytes, if the bit is set.
+    /// The alternative size of LDS, in bytes, if the bit is set.
     pub(super) lds_large: Option<(Bits, u32)>,
     /// The bits for waves of 32 lanes. `None` if no wave has 32 lanes.
     pub(super) wave32: Option<Bits>,
@@ -118,20 +117,20 @@ pub(super) struct StateLayout {
 /// Accumulation registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Accumulation {
-    /// There are none.
+    /// None.
     None,
-    /// As many as vector registers.
+    /// As many as ordinary vector registers.
     AsMany,
-    /// Those of all vector registers that are not ordinary ones; of these the bits tell blocks of 4, less one.
+    /// The vector registers that are not ordinary ones. The bits give the ordinary ones, in blocks of 4, minus one.
     Rest(Bits),
 }
 
-/// Scalar registers that are saved.
+/// The saved scalar registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scalars {
-    /// One number for all waves.
+    /// A fixed number for all waves.
     Fixed(u32),
-    /// Blocks of 16, of which the bits tell one less, and one block that is not saved.
+    /// Blocks of 16. The bits give the number minus one, and one block is not saved.
     Blocks(Bits),
 }
 
@@ -145,28 +144,27 @@ pub(super) struct WaveLayout {
     pub(super) is_first: Bits,
 }
 
-/// The parts of a record whose sizes the state word does not tell.
+/// The parts of a record whose sizes are not in the state word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecordLayout {
     /// Unused bytes at the end.
     pub(super) gap: u32,
     /// Bytes of the hardware registers.
     pub(super) hardware: u32,
-    /// True if the trap temporaries are the last 16 words of the scalar registers, and not a part of their
-    /// own.
+    /// True if the trap temporaries are the last 16 words of the scalar registers, instead of a separate part.
     pub(super) trap_in_scalars: bool,
-    /// How many scalar registers from the end of those allocated have other names (`VCC` are the last two).
+    /// The number of allocated scalar registers at the end that have other names (`VCC` is the last two).
     pub(super) aliases: u32,
 }
 
-/// Where a hardware register is.
+/// The place of a hardware register.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RegisterPlace {
     pub(super) register: HardwareRegister,
     pub(super) words: Words,
-    /// True if it is of 64 bits, in waves of 32 lanes.
+    /// True if it has 64 bits, in waves of 32 lanes.
     pub(super) is_wide_in_wave32: bool,
-    /// True if it is of 64 bits, in waves of 64 lanes.
+    /// True if it has 64 bits, in waves of 64 lanes.
     pub(super) is_wide: bool,
 }
 
@@ -179,12 +177,12 @@ pub(super) enum Words {
     Alias(u32),
 }
 
-/// Where the trap temporaries tell who a wave is and whether it stopped.
+/// The fields of the trap temporaries that identify a wave and give its state.
 #[derive(Debug)]
 pub(super) struct TrapLayout {
-    /// True if they are set up at launch whatever the note says.
+    /// True if they are set up at launch regardless of the note.
     pub(super) always_set_up: bool,
-    /// Set in a wave that was launched without the set-up; the runtime's interface has it from version 10 on.
+    /// Set in a wave that was launched without the set-up, from version 10 of the runtime's interface on.
     pub(super) not_set_up: Option<TrapBits>,
     /// The packet's index, modulo the ring.
     pub(super) packet: TrapBits,
@@ -193,10 +191,10 @@ pub(super) struct TrapLayout {
     /// The second and third dimension hold only if this is set; they are 0 otherwise.
     pub(super) has_dimensions: Option<TrapBits>,
     pub(super) wave_in_group: TrapBits,
-    /// What follows holds only if this is set; otherwise the wave was not in the trap handler.
+    /// The following fields are valid only if this is set. Otherwise the wave was not in the trap handler.
     pub(super) was_in_handler: Option<TrapBits>,
     pub(super) stopped: TrapBits,
-    /// The bits for a `HALT` that was set before the trap handler set it.
+    /// The bits for a `HALT` that was set before the trap handler.
     pub(super) halted_before: TrapBits,
     pub(super) trap_id: TrapBits,
 }
@@ -218,7 +216,7 @@ impl TrapBits {
     }
 }
 
-/// Where the pc of a parked wave is.
+/// The place of the pc of a parked wave.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parked {
     /// The first version of the runtime's interface.
@@ -229,12 +227,12 @@ pub(super) struct Parked {
     pub(super) high: TrapBits,
 }
 
-/// How `COMPUTE_TMPRING_SIZE` cuts scratch up.
+/// The fields of `COMPUTE_TMPRING_SIZE`.
 #[derive(Debug)]
 pub(super) struct ScratchLayout {
-    /// Waves that can have scratch.
+    /// The number of waves that can have scratch.
     pub(super) waves: Bits,
-    /// True if these are of one shader engine, and not of the whole XCC.
+    /// True if that number is for one shader engine, instead of the whole XCC.
     pub(super) waves_of_engine: bool,
     /// The scratch of a wave, in units of `unit` bytes.
     pub(super) size: Bits,
@@ -244,15 +242,15 @@ pub(super) struct ScratchLayout {
 /// Bits of `STATUS`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StatusLayout {
-    /// Where `HALT` is, which the trap handler sets to stop a wave.
+    /// The place of `HALT`, which the trap handler sets to stop a wave.
     pub(super) halt: (HardwareRegister, Bits),
     /// Bits of `STATUS` that are shown as 0.
     pub(super) hidden: &'static [Bits],
-    /// The trap handler sets it, so that it tells a wave that was there.
+    /// A bit that the trap handler sets, which marks waves that were in it.
     pub(super) skip_export: Option<Bits>,
 }
 
-/// What a state word says of the waves after it.
+/// The decoded state word, which applies to the waves after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) wave_size: WaveSize,
@@ -269,7 +267,7 @@ pub(super) struct State {
 }
 
 impl StateLayout {
-    /// Reads a state word. `None` if no wave can be so.
+    /// Decodes a state word. Returns `None` if no wave can have it.
     pub(super) fn read(&self, word: u32) -> Option<State> {
         let is_32 = self.wave32.is_some_and(|bits| bits.any(word));
         let (wave_size, block) = if is_32 {
@@ -307,19 +305,19 @@ impl StateLayout {
     }
 }
 
-/// Registers of a block of ordinary vector registers, where there are accumulation registers too.
+/// The registers of a block of ordinary vector registers, if there are accumulation registers too.
 const ORDINARY_BLOCK: u32 = 4;
 const SCALAR_BLOCK: u32 = 16;
 const SHARED_BLOCK: u32 = 8;
 
 impl Layout {
-    /// Returns the layout of a target, as the note numbers it: major × 10000 + minor × 100 + stepping.
+    /// Returns the layout of a target, numbered as in the note: major × 10000 + minor × 100 + stepping.
     pub(crate) fn of_target(target: u32) -> Option<&'static Layout> {
         let version = [target / 10_000, target / 100 % 100, target % 100];
         of_family(Processor::family_by_version(version)?)
     }
 
-    /// Where a hardware register is.
+    /// Returns the place of a hardware register.
     pub(super) fn place(&self, register: HardwareRegister) -> Option<&'static RegisterPlace> {
         self.registers
             .iter()

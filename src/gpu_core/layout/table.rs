@@ -1,7 +1,7 @@
-//! The layouts of all generations.
+//! Holds the layouts of all generations.
 //!
-//! Each is a row that says what is different from the one it starts from. The words of a control stack are
-//! those of ROCdbgapi's classes for the generation, the trap temporaries those of the trap handlers.
+//! Each row gives the differences from the row it is based on. The words of a control stack follow ROCdbgapi's classes for the generation, the trap
+//! temporaries follow the trap handlers.
 
 use super::HardwareRegister::{
     Barrier, ExcpFlagPriv, ExcpFlagUser, Exec, FlatScratch, M0, Mode, Pc, StatePriv, Status,
@@ -14,7 +14,7 @@ use super::{
 use crate::arch::Family;
 use crate::gpu_core::stop::rules;
 
-/// Returns the layout of a family. `None` if the driver writes no cores of it, or its layout is not published.
+/// Returns the layout of a family, or `None` if the driver writes no cores for it, or its layout is not published.
 pub(in crate::gpu_core) const fn of_family(family: Family) -> Option<&'static Layout> {
     match family {
         Family::R600 | Family::Gfx6 | Family::Gfx7 | Family::Gfx8 => None,

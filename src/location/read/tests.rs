@@ -1,4 +1,4 @@
-//! What is read of places worked out by hand.
+//! Tests reading from places, against results worked out by hand.
 
 use super::*;
 use crate::location::{Arena, Bounds, Incomplete};
@@ -42,7 +42,7 @@ const ACCESS: Access<'static> = Access {
     meter: None,
 };
 
-/// Returns the five bits 1, 0, 1, and two that are undefined, so many times.
+/// Returns the five bits 1, 0, 1, and two undefined ones, repeated.
 fn repeated<'a>(count: u64, arena: &'a Arena<'a>) -> Location<'a> {
     let known = Location::One(Place::new(Storage::Constant(&[0b101]), 0));
     let both = Incomplete::above(None, arena);
@@ -74,7 +74,7 @@ fn a_part_misses_what_the_whole_misses_there() {
     assert_eq!(part.bytes, [0x35, 0x3c]);
     assert_eq!(part.undefined.ranges(), [2..6]);
     assert_eq!(part.unavailable.ranges(), [12..14]);
-    // Of the 16 bits from bit 24 on, 8 are there.
+    // 8 of the 16 bits from bit 24 on are available.
     let end = bits.part(24, 16).unwrap();
     assert_eq!(
         (end.bytes.as_slice(), end.unavailable.ranges()),
@@ -85,14 +85,14 @@ fn a_part_misses_what_the_whole_misses_there() {
     assert_eq!(beyond.bytes, [0; 8]);
 }
 
-/// No memory has room for 2^61 bytes, which is an error and no abort.
+/// No memory has 2^61 bytes. This is an error and does not abort.
 #[test]
 fn a_part_of_any_size_is_asked_for() {
     let error = Bits::zero(8).unwrap().part(0, u64::MAX).unwrap_err();
     assert_eq!(error.kind().name(), "limit");
 }
 
-/// Nothing has no value, which zeros would be.
+/// A missing value is not replaced by zeros.
 #[test]
 fn what_is_nowhere_is_undefined() {
     let nowhere = Location::Many(&[]);
@@ -123,7 +123,7 @@ fn repeated_elements_have_the_bits_of_the_first() {
     assert!(read(&location, 501, &ACCESS).is_err());
 }
 
-/// A wave of which nothing is available but its scratch, where each byte is the low byte of its address.
+/// A wave with nothing but scratch, where each byte is the low byte of its address.
 struct Scratch;
 
 impl Wave for Scratch {
@@ -137,7 +137,7 @@ impl Wave for Scratch {
         _: Range<u32>,
         out: &mut [u8],
     ) -> Result<(), crate::wave::AccessError> {
-        // What a debugger wrote before it found that it has no value.
+        // Data that a debugger writes before it finds that there is no value.
         out.fill(0xff);
         Err(crate::wave::AccessError::Unavailable)
     }
@@ -193,7 +193,7 @@ fn memory_of_a_lane_is_that_lanes_whoever_reads() {
     }
 }
 
-/// Returns a constant after which nothing is left, and a register of which nothing is available.
+/// Returns a constant with no bits left, and an unavailable register.
 fn several(constant: &'static [u8]) -> Location<'static> {
     let register = Storage::Register(Register::sgpr(4).unwrap());
     let places = [Storage::Undefined, register, Storage::Constant(constant)];
@@ -201,12 +201,12 @@ fn several(constant: &'static [u8]) -> Location<'static> {
     Location::Many(arena().places.alloc_extend(places))
 }
 
-/// Returns an arena that lives on: tests end soon.
+/// Returns a leaked arena, since tests end soon.
 fn arena() -> &'static Arena<'static> {
     Box::leak(Box::new(Arena::new()))
 }
 
-/// A byte 0x5a, and 16 bits that are in several places: the first of them that has all is read, and where none has all the first is.
+/// A byte 0x5a, and 16 bits in several places. The first place with all bits is read, or the first one if none has all.
 #[test]
 fn a_part_may_be_in_several_places() {
     let arena = arena();
@@ -228,7 +228,7 @@ fn a_part_may_be_in_several_places() {
     let bits = read(&moved, 16, &SCRATCH).unwrap();
     assert!(bits.is_complete());
     assert_eq!(bits.bytes, [0xa2, 0x91]);
-    // Without the constant the first counts, which is undefined.
+    // Without the constant the first place is used, which is undefined.
     let Location::Many([undefined, register, _]) = several(&[]) else {
         panic!("several places");
     };
@@ -251,8 +251,8 @@ fn a_part_may_be_in_several_places() {
     }
 }
 
-/// Elements of 4 bits from one of two locations that are several places each: element N is N times 4 bits further on in whichever it
-/// is taken from. Of 0x7654 and 0xfedc with the mask 0b0110 these are 4, d, e and 7.
+/// Elements of 4 bits from one of two locations with several places each: element N is N times 4 bits further on in the selected one. For 0x7654 and
+/// 0xfedc with the mask 0b0110 they are 4, d, e and 7.
 #[test]
 fn elements_may_be_in_several_places() {
     let arena = arena();
@@ -291,14 +291,14 @@ fn what_is_repeated_costs_no_more_for_more() {
     };
     let bits = read(&all, 1 << 24, &access).unwrap();
     assert!(bits.is_complete() && bits.bytes.iter().all(|byte| *byte == 0x5a));
-    // One for every 512 bits, and not one for each of two million elements.
+    // One step for every 512 bits, instead of one for each of two million elements.
     assert!(meter.steps() < 40_000, "{}", meter.steps());
-    // Each element has undefined bits of its own: these have to be listed.
+    // Each element has its own undefined bits, which must be listed.
     let error = read(&repeated(1 << 40, &arena), 1 << 24, &ACCESS).unwrap_err();
     assert_eq!(error.kind().name(), "limit");
 }
 
-/// Against bits that are copied one by one.
+/// Compares with copying bit by bit.
 #[test]
 fn bits_are_copied_from_anywhere_to_anywhere() {
     let from = [0x5a, 0xc3, 0x0f, 0x96];

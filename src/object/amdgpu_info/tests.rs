@@ -76,10 +76,10 @@ fn entries_are_those_of_the_function_before_them() {
             Number(6, 16),
             Reference(7, 3, 0),
             Reference(8, 2, 0),
-            // Of the section, so the function at its offset 16.
+            // A reference to the section, so to the function at its offset 16.
             Reference(8, 5, 16),
             Number(9, 1),
-            // Of a later version.
+            // Kinds of a later version.
             Bytes(200, b"later"),
             Bytes(201, b""),
             Reference(1, 2, 0),
@@ -104,7 +104,7 @@ fn entries_are_those_of_the_function_before_them() {
         (names(&a.uses), names(&a.calls)),
         (vec!["c".to_owned()], vec!["b".to_owned(), "c".to_owned()])
     );
-    // The last string has no end.
+    // The last string is not terminated.
     assert_eq!(
         (names(&a.indirect_calls), names(&b.type_ids)),
         (vec!["vi".to_owned()], vec!["vii".to_owned()])
@@ -113,7 +113,7 @@ fn entries_are_those_of_the_function_before_them() {
     assert_eq!((b.uses_vcc, b.dynamic_stack), (None, None));
 }
 
-/// Functions with registers and scratch, and what each calls.
+/// Builds functions with registers, scratch and callees.
 fn graph(calls: &[(u32, u32, u32, &[u32])]) -> Vec<FunctionInfo> {
     let mut items = Vec::new();
     for &(number, vgprs, scratch, callees) in calls {
@@ -132,7 +132,7 @@ fn sum(function: &FunctionInfo) -> (Option<u32>, Option<u64>, Vec<&'static str>)
 
 #[test]
 fn callees_are_added_by_their_deepest_chain() {
-    // a calls b and c, b calls c: scratch 16 + 32 + 4; the most registers are those of c.
+    // a calls b and c, b calls c: scratch 16 + 32 + 4; c has the most registers.
     let found = graph(&[(1, 10, 16, &[2, 3]), (2, 20, 32, &[3]), (3, 30, 4, &[])]);
     assert_eq!(sum(&found[0]), (Some(30), Some(52), vec![]));
     assert_eq!(sum(&found[1]), (Some(30), Some(36), vec![]));
@@ -152,7 +152,7 @@ fn what_is_not_known_of_callees_is_said() {
     assert_eq!(sum(&found[0]), (Some(10), Some(16), vec![RECURSION]));
     let found = graph(&[(1, 10, 16, &[2]), (2, 20, 32, &[1])]);
     assert_eq!(sum(&found[0]), (Some(20), Some(48), vec![RECURSION]));
-    // By address: those of the type that are here.
+    // By address: the functions with this type in the same object.
     let items = [
         Reference(1, 1, 0),
         Number(6, 16),
@@ -178,7 +178,7 @@ fn malformed_entries_are_errors() {
         (info.clone(), rela(2, ABS64, 99, 0)),
         (info.clone(), rela(2, ABS64, 5, 4)),
         (info.clone(), rela(2, ABS64, 0, 0)),
-        // Cut, before a function, short, and a string that is not there.
+        // Truncated; before a function; short; and a missing string.
         (info[..9].to_vec(), named.clone()),
         (vec![1], vec![]),
         (vec![3, 4, 0, 0, 0, 0], vec![]),

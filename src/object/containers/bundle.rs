@@ -1,4 +1,4 @@
-//! Clang offload bundles, plain and compressed, one or several in a row.
+//! Reads clang offload bundles, plain and compressed, one or several in a row.
 //!
 //! Source: "Clang Offload Bundler", "Bundled Binary File Layout".
 
@@ -12,11 +12,11 @@ use crate::object::bytes::{self, slice_at, tail_at, u64_at};
 use crate::object::compression::{Compressed, Method};
 use crate::object::identify::{BUNDLE_MAGIC, CCOB_MAGIC, FileKind};
 
-/// The longest bundle entry ID: real ones have less than a hundred bytes.
+/// The maximum length of a bundle entry ID. Real ones have less than a hundred bytes.
 const MAX_ID: u64 = 512;
 
 impl<'data> Finder<'data> {
-    /// Bundles one after the other; between them, any bytes (linkers align each to a page).
+    /// Searches bundles one after the other. Any bytes may be between them (linkers align each to a page).
     pub(super) fn bundles(
         &mut self,
         source: Source<'data, '_>,
@@ -36,7 +36,7 @@ impl<'data> Finder<'data> {
         Ok(())
     }
 
-    /// Returns the bundle that `data` starts with; how many bytes it has.
+    /// Reads the bundle at the start of `data`, and returns its size in bytes.
     fn bundle(&mut self, bundle: Source<'data, '_>, place: &ContainerPlace) -> Result<u64> {
         let data = bundle.bytes();
         let header = Header { data };
@@ -66,7 +66,7 @@ impl<'data> Finder<'data> {
         Ok(end)
     }
 
-    /// Returns the compressed bundle that `data` starts with; how many bytes it has.
+    /// Reads the compressed bundle at the start of `data`, and returns its size in bytes.
     fn compressed_bundle(&mut self, data: &[u8], mut place: ContainerPlace) -> Result<u64> {
         let held = Held::new(Arc::clone(&self.meter));
         let compressed = CompressedBundle::read(data, &held)?;
@@ -80,16 +80,16 @@ impl<'data> Finder<'data> {
 pub(crate) struct CompressedBundle {
     version: Version,
     pub(crate) method: Method,
-    /// How many bytes it has in the file, with its header.
+    /// The size in the file, with its header, in bytes.
     pub(crate) size: u64,
-    /// The bundle inside.
+    /// The decompressed bundle.
     pub(crate) bundle: Vec<u8>,
 }
 
 impl CompressedBundle {
-    /// Returns the compressed bundle that `data` starts with, after which there may be anything.
+    /// Decompresses the bundle at the start of `data`, which may be followed by anything.
     ///
-    /// * `held`: what holds the bundle inside.
+    /// * `held`: charged for the decompressed bundle.
     pub(crate) fn read(data: &[u8], held: &Held) -> Result<CompressedBundle> {
         let header = CompressedHeader::read(data)?;
         let body = match header.total_size {
@@ -120,13 +120,13 @@ impl CompressedBundle {
         })
     }
 
-    /// Returns the header of another bundle that is compressed as this one was.
+    /// Returns a header for another bundle, with the same version and method as this one.
     ///
-    /// Nothing if a size is too large for that version of the header.
+    /// Returns `None` if a size is too large for that version of the header.
     ///
-    /// * `data_size`: of the other one, compressed, in bytes.
-    /// * `bundle_size`: not compressed.
-    /// * `hash`: the first bytes of its MD5, not compressed.
+    /// * `data_size`: the compressed size of the other bundle, in bytes.
+    /// * `bundle_size`: its uncompressed size, in bytes.
+    /// * `hash`: the first bytes of the MD5 of the uncompressed bundle.
     pub(crate) fn header_of(
         &self,
         data_size: u64,
@@ -138,13 +138,13 @@ impl CompressedBundle {
     }
 }
 
-/// Returns the next bundle at or after `from`: its offset, and everything from there on.
+/// Returns the next bundle at or after `from`: its offset, and all bytes from there on.
 fn next_bundle<'data, 'made>(
     source: Source<'data, 'made>,
     from: u64,
 ) -> Option<(u64, Source<'data, 'made>)> {
     let rest = source.tail(from)?;
-    // One pass for both, so that a file of many bundles is searched once.
+    // One pass finds both kinds, so that a file of many bundles is searched once.
     let bytes = rest.bytes();
     let starts = |at: &usize| {
         let here = bytes.get(*at..).unwrap_or(&[]);

@@ -1,9 +1,8 @@
-//! What stands before the data of a compressed bundle, for reading and writing. Sources: "Clang Offload Bundler";
-//! what clang 16 to 22 write.
+//! Reads and writes the header of a compressed bundle. Sources: "Clang Offload Bundler"; the output of clang 16 to 22.
 //!
-//! `CCOB`, the version (2 bytes) and the method (2 bytes); sizes, each in 4 or 8 bytes: the total one, with the header, where the
-//! version has it, and the uncompressed one; at the end 8 bytes of a hash, the first of the MD5 of the bundle inside. It is not
-//! checked: it tells bundles apart, and both methods have checksums of their own.
+//! The header has `CCOB`, the version (2 bytes) and the method (2 bytes). Sizes of 4 or 8 bytes follow: the total with the header, in versions that
+//! have it, and the uncompressed size. At the end are the first 8 bytes of the MD5 of the bundle inside. This hash is not checked: it identifies
+//! bundles, and both methods have their own checksums.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::bytes::{self, u16_at, u32_at, u64_at};
@@ -14,9 +13,9 @@ use crate::object::identify::CCOB_MAGIC;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Version {
     number: u16,
-    /// True if it says the total size.
+    /// True if the header has the total size.
     has_total_size: bool,
-    /// How many bytes a size has: 4 or 8.
+    /// The bytes of a size field: 4 or 8.
     size_bytes: u8,
 }
 
@@ -28,7 +27,7 @@ const VERSIONS: [Version; 3] = [
     Version { number: 3, has_total_size: true,  size_bytes: 8 },
 ];
 
-/// All methods, by their numbers.
+/// All methods, with their numbers.
 const METHODS: [(u16, Method); 2] = [(0, Method::Zlib), (1, Method::Zstd)];
 
 /// The bytes of the magic number, the version and the method.
@@ -37,7 +36,7 @@ const SIZES_AT: u64 = 8;
 const HASH: u64 = 8;
 
 impl Version {
-    /// Returns how many bytes the header has.
+    /// Returns the size of the header in bytes.
     fn header_size(self) -> u64 {
         let sizes = 1_u64.saturating_add(self.has_total_size.into());
         let sizes = sizes.saturating_mul(self.size_bytes.into());
@@ -46,11 +45,11 @@ impl Version {
 
     /// Returns a header of this version.
     ///
-    /// Nothing if a size is too large for it.
+    /// Returns `None` if a size is too large for this version.
     ///
-    /// * `data_size`: of the compressed data, in bytes.
-    /// * `uncompressed_size`: of the bundle inside, in bytes.
-    /// * `hash`: the first bytes of the MD5 of that.
+    /// * `data_size`: the size of the compressed data, in bytes.
+    /// * `uncompressed_size`: the size of the bundle inside, in bytes.
+    /// * `hash`: the first bytes of the MD5 of the bundle inside.
     pub(super) fn write(
         self,
         method: Method,
@@ -76,20 +75,20 @@ impl Version {
     }
 }
 
-/// A header, read.
+/// A decoded header.
 #[derive(Debug)]
 pub(super) struct CompressedHeader {
     pub(super) version: Version,
-    /// How many bytes the header has.
+    /// The size of the header in bytes.
     pub(super) size: u64,
     pub(super) method: Method,
-    /// With the header; version 1 does not say.
+    /// The total size with the header. `None` in version 1.
     pub(super) total_size: Option<u64>,
     pub(super) uncompressed_size: u64,
 }
 
 impl CompressedHeader {
-    /// Returns the header that `data` starts with.
+    /// Reads the header at the start of `data`.
     pub(super) fn read(data: &[u8]) -> Result<CompressedHeader> {
         const WHAT: &str = "compressed bundle header";
         let truncated = || Error::from(ErrorKind::Truncated { what: WHAT });

@@ -1,11 +1,10 @@
-//! ROCm's packages of device code (`.kpack`), and the section of a library that names them.
+//! Reads ROCm's packages of device code (`.kpack`), and the section of a library that refers to them.
 //!
-//! A package holds the code objects of several libraries, usually for one target, one after the other or each in a Zstandard
-//! frame. Its table of contents says for each library and target which one it is. A library whose code is in packages has a
-//! section `.rocm_kpack_ref` with their paths. Which files these paths stand for is found by whoever can open files.
+//! A package holds the code objects of several libraries, usually for one target, one after the other or each in a Zstandard frame. Its table of
+//! contents maps each library and target to a code object. A library whose code is in packages has a section `.rocm_kpack_ref` with their paths.
+//! Opening the files at these paths is left to the caller.
 //!
-//! Sources: ROCm's `rocm_kpack`, "Multi-Architecture Packaging with Kpack" and what its runtime reads; see
-//! `spec-notes/objects.md`.
+//! Sources: ROCm's `rocm_kpack`, "Multi-Architecture Packaging with Kpack" and the code of its runtime; see `spec-notes/objects.md`.
 
 use std::sync::Arc;
 
@@ -25,25 +24,25 @@ use crate::object::identify::FileKind;
 use crate::object::msgpack::{self, get, list, map, number, text};
 
 const WHAT: &str = "kpack";
-/// The only version of packages.
+/// The only supported version of packages.
 const VERSION: u32 = 1;
-/// The section that names packages.
+/// The section that refers to packages.
 pub(super) const REFERENCE: &str = ".rocm_kpack_ref";
-/// The longest path or name: real ones have less than a hundred bytes.
+/// The maximum length of a path or name. Real ones have less than a hundred bytes.
 const MAX_TEXT: usize = 4096;
-/// The most paths of one library.
+/// The maximum number of paths of one library.
 const MAX_PATHS: usize = 1024;
 
-/// A package, as whoever opened it names it.
+/// A package, with a name from the caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Package<'data> {
-    /// The name for people, its path for example.
+    /// The name for messages, such as its path.
     pub name: &'data str,
     /// The contents of the file.
     pub data: &'data [u8],
 }
 
-/// The section `.rocm_kpack_ref`, in which a library names the place of its device code.
+/// The section `.rocm_kpack_ref`, in which a library refers to its device code.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageReference {
@@ -58,9 +57,9 @@ impl PackageReference {
     /// The placeholder for a target in a path.
     pub const TARGET: &'static str = "@GFXARCH@";
 
-    /// Returns the reference of an ELF64 file of the host, if it has one.
+    /// Returns the reference of a host ELF64 file, or `None` if it has none.
     ///
-    /// A file without section headers has it at the start of a loaded segment.
+    /// In a file without section headers, it is at the start of a loaded segment.
     ///
     /// # Errors
     /// If the ELF headers or the reference are malformed; if a limit is reached.
@@ -101,7 +100,7 @@ impl PackageReference {
                 continue;
             }
             let contents = slice_at(data, segment.p_offset.get(LE), segment.p_filesz.get(LE));
-            // A map of two keys, as every reference is.
+            // A map of two keys, as in every reference.
             if let Some(contents) = contents.filter(|contents| contents.first() == Some(&0x82))
                 && let Ok(found) = PackageReference::read(contents, meter)
             {
@@ -111,7 +110,7 @@ impl PackageReference {
         meter.refused().map_or(Ok(None), Err)
     }
 
-    /// Reads the section; bytes after its map are left alone.
+    /// Reads the section. Bytes after its map are ignored.
     fn read(section: &[u8], meter: &Meter) -> Result<PackageReference> {
         msgpack::read(section, meter, malformed_reference, |value| {
             let missing = || malformed_reference("it has no kpack_search_paths or no kernel_name");
@@ -150,8 +149,8 @@ impl PackageReference {
             .any(|entry| self.names(&entry.binary)))
     }
 
-    /// Returns true if a key of a table of contents is of this library: its name or, of one of several code objects of a target, its
-    /// name, `#` and a number.
+    /// Returns true if a key of a table of contents belongs to this library: its name, or its name, `#` and a number if a target has several code
+    /// objects.
     fn names(&self, key: &str) -> bool {
         key.strip_prefix(self.name.as_str())
             .is_some_and(|rest| match rest.strip_prefix('#') {
@@ -164,7 +163,7 @@ impl PackageReference {
 impl core::fmt::Display for PackageReference {
     /// `its code is in ../.kpack/blas_@GFXARCH@.kpack (as lib/libblas.so)`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        /// Nobody reads more.
+        /// More paths are not useful to print.
         const MOST: usize = 4;
         write!(f, "its code is in ")?;
         for (index, path) in self.search_paths.iter().take(MOST).enumerate() {
@@ -181,9 +180,9 @@ impl core::fmt::Display for PackageReference {
 }
 
 impl<'data> Finder<'data> {
-    /// A package: all of it, or what a library has in it.
+    /// Searches a package: all of it, or only the code objects of one library.
     ///
-    /// * `package`: what to call it where the file is another.
+    /// * `package`: the name of the package, if it is another file.
     pub(super) fn kpack(
         &mut self,
         source: Source<'data, '_>,
@@ -239,17 +238,17 @@ impl<'data> Finder<'data> {
     }
 }
 
-/// The table of contents of a package, with where each code object is.
+/// The table of contents of a package, with the place of each code object.
 struct Contents {
     is_compressed: bool,
-    /// The offset in the file and the size of each code object, by its number; compressed, if they are.
+    /// The offset in the file and the size (compressed, if applicable) of each code object, by its number.
     parts: Vec<(u64, u64)>,
     entries: Vec<Entry>,
 }
 
 /// A code object of a library.
 struct Entry {
-    /// The name of the library, and which of its code objects it is.
+    /// The name of the library, and the number of the code object.
     binary: String,
     target: String,
     ordinal: u64,
@@ -258,7 +257,7 @@ struct Entry {
 }
 
 impl Contents {
-    /// * `held`: what holds the table.
+    /// * `held`: charged for the table.
     fn read(package: &[u8], held: &Held) -> Result<Contents> {
         let header = |offset| u64_at(package, offset).ok_or_else(truncated);
         let version = u32_at(package, 4).ok_or_else(truncated)?;
@@ -295,7 +294,7 @@ impl Contents {
     }
 }
 
-/// Where the code objects are that are not compressed.
+/// Returns the offsets and sizes of code objects that are not compressed.
 fn blobs(table: &ValueRef<'_>, held: &Held) -> Result<Vec<(u64, u64)>> {
     let blobs = get(table, "blobs").and_then(list);
     let blobs = blobs.ok_or_else(|| malformed_table("it has no blobs"))?;
@@ -309,7 +308,7 @@ fn blobs(table: &ValueRef<'_>, held: &Held) -> Result<Vec<(u64, u64)>> {
     places.ok_or_else(|| malformed_table("a blob has no offset or no size"))
 }
 
-/// Where the frames are, each with a code object.
+/// Returns the offsets and sizes of the frames, each with one code object.
 fn frames(package: &[u8], table: &ValueRef<'_>, held: &Held) -> Result<Vec<(u64, u64)>> {
     let field = |key| get(table, key).and_then(number);
     let area = field("zstd_offset").zip(field("zstd_size"));
@@ -332,7 +331,7 @@ fn frames(package: &[u8], table: &ValueRef<'_>, held: &Held) -> Result<Vec<(u64,
     Ok(frames)
 }
 
-/// Returns the code objects of the table; what is of another type than code is left out.
+/// Returns the code objects in the table. Entries of other types are left out.
 fn entries(table: &ValueRef<'_>, held: &Held) -> Result<Vec<Entry>> {
     let binaries = get(table, "toc").and_then(map);
     let binaries = binaries.ok_or_else(|| malformed_table("it has no toc"))?;

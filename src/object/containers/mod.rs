@@ -1,11 +1,11 @@
-//! Finding code objects in the files that hold them: bundles, host objects and executables, archives.
+//! Finds code objects in the files that hold them: bundles, host objects and executables, archives.
 //!
-//! Which of several to take is [`select()`]'s question; opening one is [`CodeObject`](super::CodeObject)'s.
+//! Choosing one of several is left to [`select()`], and opening one to [`CodeObject`](super::CodeObject).
 //!
-//! An archive holds host objects, bundles or code objects; a host object holds bundles or offload binaries in
-//! sections; those hold code objects or, again, any of these but archives (`FileKind::is_searched_for`). A package
-//! (`kpack`) holds the code objects of several libraries, which name it. How deep they are nested is a limit (`Limits::containers`). Sources: "Clang Offload Bundler", "Clang Offload Packager", USAGE "Embedding
-//! Bundled Code Objects".
+//! An archive holds host objects, bundles or code objects. A host object holds bundles or offload binaries in sections. These hold code objects or
+//! any of the above except archives (`FileKind::is_searched_for`). A package (`kpack`) holds the code objects of several libraries, which refer to
+//! it. The nesting depth is limited (`Limits::containers`). Sources: "Clang Offload Bundler", "Clang Offload Packager", USAGE "Embedding Bundled Code
+//! Objects".
 
 mod bundle;
 mod compressed_header;
@@ -38,14 +38,12 @@ use crate::meter::Meter;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmbeddedCodeObject<'data> {
-    /// Its number among those of the file, from 0.
+    /// Its number among the code objects of the file, from 0.
     pub index: usize,
-    /// The bundle entry ID, `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+` for example; empty for a code object
-    /// that is in no bundle. One from an offload binary is written in the same way. One from a package has the target
-    /// that its table of contents states.
+    /// The bundle entry ID, such as `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+`, or empty for a code object outside a bundle. An ID from an offload
+    /// binary has the same form. An ID from a package has the target from its table of contents.
     pub id: String,
-    /// The target ID, `gfx90a:xnack+` for example: what the code object's header says or, if that cannot
-    /// be read, the end of `id`.
+    /// The target ID, such as `gfx90a:xnack+`: from the code object's header or, if that cannot be read, from the end of `id`.
     pub target: String,
     /// The place in which it was found.
     pub place: ContainerPlace,
@@ -57,14 +55,13 @@ pub struct EmbeddedCodeObject<'data> {
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerPlace {
-    /// The member of the archive; of a package, the name of the library, with `PACKAGE(…)` around it if the package is another
-    /// file than the one that was searched.
+    /// The member of the archive. For a package it is the name of the library, as `PACKAGE(…)` if the package is a file other than the searched one.
     pub member: Option<String>,
     /// The section of the host object.
     pub section: Option<String>,
     /// The compression of the whole bundle that contained it.
     pub compression: Option<Method>,
-    /// The offset in the file, in bytes: of the code object or, if that was compressed, of the bundle.
+    /// The offset in the file, in bytes: of the code object, or of a compressed bundle that contains it.
     pub offset: u64,
 }
 
@@ -87,15 +84,13 @@ impl core::fmt::Display for ContainerPlace {
 
 /// Returns all code objects in a file, in the order of the file, with the default [`Limits`].
 ///
-/// The file is a code object itself; a clang offload bundle, plain (`__CLANG_OFFLOAD_BUNDLE__`) or
-/// compressed (`CCOB`, header versions 1 to 3), or several of them one after the other; LLVM's offload
-/// binary; a host object or executable (ELF64) with any of these in `.hip_fatbin`, `.llvm.offloading` or
-/// sections named `__CLANG_OFFLOAD_BUNDLE__*`; a static archive of such files; or a package (`.kpack`). In any other file, and in a
-/// host object without those sections, code objects are found that lie in it whole and not compressed. Entries that are not
-/// AMDGPU ELF files (host code, bitcode, other devices) are passed over.
+/// The file is one of these: a code object; one or several clang offload bundles, plain (`__CLANG_OFFLOAD_BUNDLE__`) or compressed (`CCOB`, header
+/// versions 1 to 3); LLVM's offload binary; a host object or executable (ELF64) with any of these in `.hip_fatbin`, `.llvm.offloading` or sections
+/// named `__CLANG_OFFLOAD_BUNDLE__*`; a static archive of such files; or a package (`.kpack`). In other files, and in host objects without those
+/// sections, it finds contiguous uncompressed code objects. Entries that are not AMDGPU ELF files (host code, bitcode, other devices) are skipped.
 ///
 /// # Errors
-/// If there is none, saying what the file is; if a container is malformed; if a limit is reached.
+/// If there is none (the error names the kind of file), if a container is malformed, or if a limit is reached.
 pub fn code_objects(data: &[u8]) -> Result<Vec<EmbeddedCodeObject<'_>>> {
     code_objects_with(data, &Limits::default())
 }
@@ -103,7 +98,7 @@ pub fn code_objects(data: &[u8]) -> Result<Vec<EmbeddedCodeObject<'_>>> {
 /// Returns all code objects in a file, in the order of the file.
 ///
 /// # Errors
-/// As [`code_objects`].
+/// Fails like [`code_objects`].
 pub fn code_objects_with<'data>(
     data: &'data [u8],
     limits: &Limits,
@@ -111,10 +106,10 @@ pub fn code_objects_with<'data>(
     code_objects_and_packages(data, &[], limits)
 }
 
-/// Returns all code objects in a file, and those of it in packages that its [`PackageReference`] names, which follow.
+/// Returns all code objects in a file, followed by those in the packages to which its [`PackageReference`] refers.
 ///
 /// # Errors
-/// As [`code_objects`].
+/// Fails like [`code_objects`].
 pub fn code_objects_and_packages<'data>(
     data: &'data [u8],
     packages: &[Package<'data>],
@@ -127,11 +122,12 @@ pub fn code_objects_and_packages<'data>(
     at_least_one(data, found)
 }
 
-/// What [`code_objects_and_packages`] finds; if that is nothing, or the target that is asked for is the file's own machine, the file
-/// itself, where it is an ELF64 little-endian file for another machine. [`CodeObject::parse_any_machine`](super::CodeObject::parse_any_machine) opens all of them.
+/// Returns the code objects from [`code_objects_and_packages`]. If there are none, or the requested target is the file's own machine, it returns the
+/// file itself, provided that it is an ELF64 little-endian file for another machine.
+/// [`CodeObject::parse_any_machine`](super::CodeObject::parse_any_machine) opens all of them.
 ///
 /// # Errors
-/// As [`code_objects`].
+/// Fails like [`code_objects`].
 pub fn code_objects_or_host<'data>(
     data: &'data [u8],
     packages: &[Package<'data>],
@@ -150,13 +146,13 @@ pub fn code_objects_or_host<'data>(
     }
 }
 
-/// Returns true if there is no code object in a file, and no package that it names has one.
+/// Returns true if neither the file nor the packages it refers to have a code object.
 fn is_without_reference(error: &Error, data: &[u8]) -> bool {
     matches!(error.kind(), ErrorKind::NoCodeObject { .. })
         && matches!(PackageReference::of(data, &Limits::DEFAULT), Ok(None))
 }
 
-/// Returns a file that is an ELF64 little-endian file for another machine than AMDGPU.
+/// Returns the file itself, if it is an ELF64 little-endian file for a machine other than AMDGPU.
 pub(crate) fn host(data: &[u8]) -> Option<EmbeddedCodeObject<'_>> {
     if FileKind::of(data) != FileKind::HostElf {
         return None;
@@ -174,11 +170,10 @@ fn meter_of(data: &[u8], limits: &Limits) -> Arc<Meter> {
     Arc::new(Meter::new(limits, bytes::len(data)))
 }
 
-/// As [`code_objects`], for files that nobody said are for a GPU: one without a code object gives none,
-/// and is no error.
+/// Returns the code objects in a file that need not have any. Unlike [`code_objects`], it returns an empty list in place of an error.
 ///
 /// # Errors
-/// If a container is malformed; if a limit is reached.
+/// If a container is malformed, or a limit is reached.
 pub fn code_objects_if_any<'data>(
     data: &'data [u8],
     limits: &Limits,
@@ -186,10 +181,10 @@ pub fn code_objects_if_any<'data>(
     search(data, &[], &meter_of(data, limits), Keep::All)
 }
 
-/// As [`code_objects_if_any`], with those in packages that the file names, as a part of a question.
+/// Returns the code objects of [`code_objects_if_any`] and those in packages the file refers to, charged to the meter of a query.
 ///
 /// # Errors
-/// As [`code_objects_if_any`].
+/// Fails like [`code_objects_if_any`].
 pub fn code_objects_within<'data>(
     data: &'data [u8],
     packages: &[Package<'data>],
@@ -198,10 +193,10 @@ pub fn code_objects_within<'data>(
     search(data, packages, meter, Keep::All)
 }
 
-/// Returns true if a file that starts with these bytes is of a kind that can hold code objects: an ELF64 file, a bundle, a package, a
-/// module of IREE or a static archive. Files of unknown kinds can have some in them too.
+/// Returns true if a file that starts with these bytes can hold code objects: an ELF64 file, a bundle, a package, an IREE module or a static archive.
+/// Files of unknown kinds may contain some too.
 ///
-/// * `start`: the first 512 bytes, or all if there are less; more are not looked at.
+/// * `start`: the first 512 bytes, or all if there are fewer. The rest is ignored.
 #[must_use]
 pub fn may_hold_code_objects(start: &[u8]) -> bool {
     let kind = FileKind::of(start);
@@ -210,11 +205,11 @@ pub fn may_hold_code_objects(start: &[u8]) -> bool {
 
 /// Returns one code object of a file, with the default [`Limits`].
 ///
-/// It is the one that [`select()`] would choose among all, but it is the only one held in memory: what a
-/// compressed bundle has besides is decompressed and dropped.
+/// It is the code object that [`select()`] would choose among all, but only this one is held in memory. The rest of a compressed bundle is
+/// decompressed and dropped.
 ///
 /// # Errors
-/// As [`code_objects`] and [`select()`].
+/// Fails like [`code_objects`] and [`select()`].
 pub fn code_object<'data>(
     data: &'data [u8],
     selector: &Selector,
@@ -225,7 +220,7 @@ pub fn code_object<'data>(
 /// Returns one code object of a file.
 ///
 /// # Errors
-/// As [`code_object`].
+/// Fails like [`code_object`].
 pub fn code_object_with<'data>(
     data: &'data [u8],
     selector: &Selector,
@@ -287,9 +282,9 @@ fn at_least_one<'data>(
 /// The bytes of a container.
 #[derive(Clone, Copy)]
 enum Source<'data, 'made> {
-    /// Those of the file.
+    /// Bytes of the file.
     File(&'data [u8]),
-    /// Decompressed ones: what is found in them has to be copied.
+    /// Decompressed bytes. Code objects found in them are copied.
     Made(&'made [u8]),
 }
 
@@ -303,7 +298,7 @@ impl<'data, 'made> Source<'data, 'made> {
         }
     }
 
-    /// Returns a part of them.
+    /// Returns a part of the bytes.
     fn part(self, offset: u64, size: u64) -> Option<Source<'data, 'made>> {
         Some(match self {
             Source::File(bytes) => Source::File(slice_at(bytes, offset, size)?),
@@ -311,7 +306,7 @@ impl<'data, 'made> Source<'data, 'made> {
         })
     }
 
-    /// What comes from an offset on.
+    /// Returns the bytes from an offset on.
     fn tail(self, offset: u64) -> Option<Source<'data, 'made>> {
         Some(match self {
             Source::File(bytes) => Source::File(bytes::tail_at(bytes, offset)?),
@@ -319,7 +314,7 @@ impl<'data, 'made> Source<'data, 'made> {
         })
     }
 
-    /// Returns the place of a part, if `place` is that of the whole: what was decompressed has the place of what it was made of.
+    /// Returns the place of a part, given the `place` of the whole. Decompressed bytes have the place of their compressed source.
     fn place(self, place: &ContainerPlace, offset: u64) -> ContainerPlace {
         let mut place = place.clone();
         if let Source::File(_) = self {
@@ -329,24 +324,24 @@ impl<'data, 'made> Source<'data, 'made> {
     }
 }
 
-/// Which code objects to copy out of compressed bundles; the data of the others are left empty.
+/// The code objects to copy out of compressed bundles. The data of the others stay empty.
 #[derive(Clone, Copy)]
 enum Keep {
     All,
-    /// None: only those that are in the file as they are.
+    /// No copies: only code objects that are uncompressed in the file have data.
     File,
     One(usize),
 }
 
-/// As how many steps an entry counts: its texts are read and written, and its header is looked at.
+/// The steps charged for an entry: its texts are read and written, and its header is checked.
 const PER_ENTRY: u64 = 16;
 
-/// The search, with what it found and what it may still spend.
+/// The search, with its results and remaining budget.
 struct Finder<'data> {
     keep: Keep,
     meter: Arc<Meter>,
     found: Vec<EmbeddedCodeObject<'data>>,
-    /// How many containers are around what is looked at.
+    /// The number of containers around the current one.
     depth: u16,
 }
 
@@ -366,7 +361,7 @@ impl<'data> Finder<'data> {
         self.container(kind, source, &place)
     }
 
-    /// Looks into a container, unless there are too many around it.
+    /// Searches a container, unless the nesting limit is reached.
     fn within<T>(&mut self, look: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let limits = self.meter.limits();
         if self.depth >= limits.containers {
@@ -378,7 +373,7 @@ impl<'data> Finder<'data> {
         found
     }
 
-    /// A container that is not an archive, at `place` of the whole.
+    /// Searches a container other than an archive, at `place` of the whole.
     fn container(
         &mut self,
         kind: FileKind,
@@ -402,7 +397,7 @@ impl<'data> Finder<'data> {
         })
     }
 
-    /// What a container holds: a code object, or another container; anything else is passed over.
+    /// Handles the contents of a container: a code object, or another container. Anything else is skipped.
     fn part(
         &mut self,
         holder: FileKind,
@@ -415,7 +410,7 @@ impl<'data> Finder<'data> {
             return self.add(id, source, place);
         }
         if holder.is_searched_for(kind) {
-            // Entries can overlap, so that the same bytes are searched again and again.
+            // Entries can overlap, so that the same bytes would be searched repeatedly.
             if matches!(
                 holder,
                 FileKind::Bundle | FileKind::OffloadBinary | FileKind::Kpack
@@ -450,7 +445,7 @@ impl<'data> Finder<'data> {
         Ok(())
     }
 
-    /// A host object: the sections that compilers embed device code in.
+    /// Searches a host object: the sections in which compilers embed device code.
     fn host(&mut self, source: Source<'data, '_>, place: &ContainerPlace) -> Result<()> {
         let bad = |e| elf::bad("ELF header", e);
         let data = source.bytes();
@@ -472,15 +467,15 @@ impl<'data> Finder<'data> {
                 embedding.push((section, name));
             }
         }
-        // Compilers that have no section for it embed the code as data.
+        // Compilers without a section for device code embed it as data.
         let is_file = self.depth <= 1 || place.member.is_some();
-        // Code objects in the memory of a core are asked for as those of the process.
+        // Code objects in the memory of a core file belong to its process, and are found there.
         let is_core = header.e_type(LE) == object::elf::ET_CORE;
         if embedding.is_empty() && !is_elsewhere && is_file && !is_core {
             return self.whole_objects(source, place);
         }
         for (section, name) in embedding {
-            // Where the code is in packages, what is left of it here is a rest.
+            // If the code is in packages, this section has only the remains of it.
             if is_elsewhere && name.starts_with(".hip_fatbin") {
                 continue;
             }
@@ -502,7 +497,7 @@ impl<'data> Finder<'data> {
         Ok(())
     }
 
-    /// An entry of a bundle or an offload binary.
+    /// Handles an entry of a bundle or an offload binary.
     fn entry(
         &mut self,
         holder: FileKind,
@@ -530,7 +525,7 @@ impl<'data> Finder<'data> {
         }
     }
 
-    /// A code object.
+    /// Handles a code object.
     fn add(&mut self, id: String, source: Source<'data, '_>, place: ContainerPlace) -> Result<()> {
         let data = match source {
             Source::File(data) => Cow::Borrowed(data),
@@ -545,7 +540,7 @@ impl<'data> Finder<'data> {
         self.push(id, source.bytes(), data, place)
     }
 
-    /// `object` is what was found, `data` what is kept of it.
+    /// `object` is the code object found, `data` the bytes to keep.
     fn push(
         &mut self,
         id: String,

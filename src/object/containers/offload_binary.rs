@@ -1,8 +1,7 @@
-//! LLVM's offload binaries, the contents of `.llvm.offloading`: one or several in a row.
+//! Reads LLVM's offload binaries, the contents of `.llvm.offloading`: one or several in a row.
 //!
-//! Source: "Clang Offload Packager", "Binary Format"; version 2 of the format, with several entries, is
-//! that of LLVM 23. The numbers of offload kinds are those that LLVM 22 writes (bits) and the document
-//! has (1, 2, 3).
+//! Source: "Clang Offload Packager", "Binary Format". Version 2 of the format, with several entries, is from LLVM 23. Offload kinds are numbered as
+//! in LLVM 22 (bits) or as in the document (1, 2, 3).
 
 use super::{ContainerPlace, Finder, PER_ENTRY, Source};
 use crate::error::{Error, ErrorKind, Result};
@@ -10,13 +9,13 @@ use crate::object::bytes::{self, tail_at, u16_at, u32_at, u64_at};
 use crate::object::identify::{FileKind, OFFLOAD_MAGIC};
 
 const WHAT: &str = "offload binary";
-/// The longest key or value that is looked at.
+/// The maximum length of a key or value that is read.
 const MAX_TEXT: usize = 512;
-/// The most keys of one entry that are looked at; real ones have a handful.
+/// The maximum number of keys read from one entry. Real ones have a handful.
 const MAX_KEYS: u64 = 64;
 
 impl<'data> Finder<'data> {
-    /// Offload binaries one after the other, with zeros between them.
+    /// Searches offload binaries one after the other, with zeros between them.
     pub(super) fn offload_binaries(
         &mut self,
         source: Source<'data, '_>,
@@ -89,7 +88,7 @@ fn truncated() -> Error {
     ErrorKind::Truncated { what: WHAT }.into()
 }
 
-/// Returns the entry's ID as clang's bundler would write it.
+/// Returns the entry's ID in the form of clang's bundler.
 fn entry_id(kind: u16, strings: &Strings<'_>) -> String {
     let kind = match kind {
         1 => "openmp",

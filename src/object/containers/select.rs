@@ -1,4 +1,4 @@
-//! Choosing one of the code objects of a file.
+//! Chooses one of the code objects of a file.
 //!
 //! Source: "Clang Offload Bundler", "Target ID", "Compatibility Rules for Target ID".
 
@@ -11,23 +11,22 @@ use crate::object::target::{self, Fit};
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Selector {
-    /// The only one there is.
+    /// The only code object.
     #[default]
     Only,
-    /// That with this [`index`](EmbeddedCodeObject::index).
+    /// The code object with this [`index`](EmbeddedCodeObject::index).
     Index(usize),
-    /// That for this target ID, or with this bundle entry ID.
+    /// The code object for this target ID, or with this bundle entry ID.
     ///
-    /// The first of these rules that any code object meets decides, and only one may meet it: the text is
-    /// its `id` or `target`; it is for the same processor and has every feature that the text names
-    /// (`gfx90a` takes one for `gfx90a:xnack+`); for the same processor, where it leaves features open that
-    /// the text names (`gfx90a:xnack+` takes one for `gfx90a`); for a generic processor that stands for
-    /// that of the text.
+    /// These rules are tried in order. The first one that any code object meets decides, and only one may meet it. First: the text is its `id` or
+    /// `target`. Second: it is for the same processor and has every feature in the text (`gfx90a` selects one for `gfx90a:xnack+`). Third: it is for
+    /// the same processor, but leaves features of the text open (`gfx90a:xnack+` selects one for `gfx90a`). Last: it is for a generic processor that
+    /// includes the one in the text.
     Target(String),
 }
 
 impl Selector {
-    /// A number is an index, anything else a target or entry ID.
+    /// Parses a selector. A number is an index, anything else a target or entry ID.
     #[must_use]
     pub fn parse(text: &str) -> Selector {
         match text.parse() {
@@ -40,7 +39,7 @@ impl Selector {
 /// Chooses one of the code objects of a file.
 ///
 /// # Errors
-/// [`ErrorKind::Selection`] with what there is to choose from, if none or several fit.
+/// [`ErrorKind::Selection`] with the available choices, if none or several fit.
 pub fn select<'a, 'data>(
     objects: &'a [EmbeddedCodeObject<'data>],
     selector: &Selector,
@@ -67,7 +66,7 @@ fn by_target<'a, 'data>(
     objects: &'a [EmbeddedCodeObject<'data>],
     text: &str,
 ) -> Result<&'a EmbeddedCodeObject<'data>> {
-    // A code object that is in no bundle has no ID.
+    // A code object outside a bundle has no ID.
     let exact = |o: &EmbeddedCodeObject<'_>| !text.is_empty() && (o.id == text || o.target == text);
     let wanted = text.parse::<TargetId>();
     let fits = |o: &EmbeddedCodeObject<'_>, fit: Fit| match (&wanted, o.target.parse()) {

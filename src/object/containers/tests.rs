@@ -5,7 +5,7 @@ use crate::error::ErrorKind;
 use crate::meter::Meter;
 use crate::object::testing::{PROGBITS, relocatable, section};
 
-/// Returns a code object whose header says this in `e_flags`.
+/// Returns a code object with this value in `e_flags`.
 fn object_for(flags: u32) -> Vec<u8> {
     let mut data = relocatable(&[]);
     data[48..52].copy_from_slice(&flags.to_le_bytes());
@@ -16,7 +16,7 @@ const GFX90A: u32 = 0x53f;
 const GFX90A_XNACK: u32 = 0x73f;
 const GFX1100: u32 = 0x41;
 
-/// Returns a bundle by the layout of the document.
+/// Returns a bundle with the layout of the document.
 fn bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut header = BUNDLE_MAGIC.to_vec();
     header.extend((entries.len() as u64).to_le_bytes());
@@ -48,7 +48,7 @@ fn two() -> Vec<u8> {
     ])
 }
 
-/// Returns a compressed bundle with a header of version 2; sizes are what the header claims.
+/// Returns a compressed bundle with a header of version 2 and the given sizes in the header.
 fn compressed(data: &[u8], total: Option<u32>, uncompressed: u32) -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(data).unwrap();
@@ -197,7 +197,7 @@ fn one_code_object_is_found_without_holding_the_others() {
         assert_eq!(&code_object(&data, &index).unwrap(), one);
     }
     assert!(code_object(&data, &Selector::parse("gfx90a")).is_err());
-    // Room for the bundle and one of its two code objects.
+    // Enough for the bundle and one of its two code objects.
     let meter = Arc::new(Meter::new(&Limits::DEFAULT, 0));
     code_objects_within(&data, &[], &meter).unwrap();
     let limits = Limits {
@@ -209,7 +209,7 @@ fn one_code_object_is_found_without_holding_the_others() {
     for index in [0, 1, 3] {
         assert!(code_object_with(&data, &Selector::Index(index), &limits).is_ok());
     }
-    // The bundle is given back: there is room for the next one.
+    // The bundle is released, so there is room for the next one.
     let many = compressed(&two(), None, size).repeat(100);
     let limits = Limits {
         memory: 100 * u64::from(size) - 1,
@@ -218,7 +218,7 @@ fn one_code_object_is_found_without_holding_the_others() {
     assert!(code_object_with(&many, &Selector::Index(150), &limits).is_ok());
 }
 
-/// Containers in one another are looked into, as deep as the limit says.
+/// Nested containers are searched up to the limit.
 #[test]
 fn a_bundle_in_a_bundle_is_looked_into_up_to_a_depth() {
     let inner = two();
@@ -241,7 +241,7 @@ fn a_bundle_in_a_bundle_is_looked_into_up_to_a_depth() {
         ..Limits::DEFAULT
     };
     assert!(code_objects_with(&nested(9), &limits).is_ok());
-    // What is compressed twice is no bundle.
+    // A bundle that was compressed twice is not supported.
     let twice = compressed(&compressed(&inner, None, size), None, 1000);
     assert!(code_objects(&twice).is_err());
 }
@@ -288,7 +288,7 @@ fn a_host_object_embeds_in_its_sections() {
     }
 }
 
-/// `ar` with these members, names of at most 15 characters.
+/// Returns an archive with these members, whose names have at most 15 characters.
 fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut data = b"!<arch>\n".to_vec();
     for (name, contents) in members {
@@ -338,7 +338,7 @@ fn an_archive_gives_what_its_members_have() {
         assert_eq!(*one.data, data[start..start + one.data.len()]);
     }
     for len in 0..data.len() {
-        // Never a panic; what is whole is found, unless a member runs out.
+        // Never a panic. Complete members are found, unless a member is truncated.
         let _ = code_objects(&data[..len]);
     }
 }
@@ -359,7 +359,7 @@ fn a_file_without_code_objects_says_what_it_is() {
     }
 }
 
-/// Returns an offload binary by the layout of the document, version 1 or 2, with its strings and one image.
+/// Returns an offload binary with the layout of the document, version 1 or 2, with its strings and one image.
 fn offload_binary(version: u32, image: &[u8]) -> Vec<u8> {
     let strings: &[u8] = b"arch\0gfx1100\0triple\0amdgcn-amd-amdhsa\0";
     let stride = if version == 1 { 16 } else { 24 };
@@ -419,7 +419,7 @@ fn offload_binaries_of_both_versions_are_read() {
             for value in [u64::MAX, 1 << 40] {
                 let mut data = whole.clone();
                 data[field..field + 8].copy_from_slice(&value.to_le_bytes());
-                // Strings that are not there only cost the ID.
+                // Missing strings affect only the ID.
                 let _ = code_objects(&data);
             }
         }
@@ -491,7 +491,7 @@ fn a_choice_is_an_index_an_id_or_a_target() {
 fn the_closest_fit_wins_and_two_equal_ones_are_ambiguous() {
     const GFX90A_NO_XNACK: u32 = 0x63f;
     const GFX11_GENERIC: u32 = 0x0100_0054;
-    // One for any setting is taken for a setting.
+    // A code object for any setting is accepted for a setting.
     assert_eq!(choose(&[GFX90A, GFX1100], "gfx90a:xnack+"), Ok(0));
     // Equal text before a fit.
     assert_eq!(choose(&[GFX90A_XNACK, GFX90A], "gfx90a"), Ok(1));
@@ -502,8 +502,7 @@ fn the_closest_fit_wins_and_two_equal_ones_are_ambiguous() {
     assert_eq!(choose(both, "gfx90a"), ambiguous);
     let same = Err(vec!["0: gfx1100".into(), "1: gfx1100".into()]);
     assert_eq!(choose(&[GFX1100, GFX1100], "gfx1100"), same);
-    // The generic processor, if there is nothing closer. (Version 5 has no generic version; the flags
-    // are read all the same.)
+    // The generic processor, if there is nothing closer. (Version 5 has no generic version, but the flags are read anyway.)
     assert_eq!(choose(&[GFX11_GENERIC, GFX90A], "gfx1100"), Ok(0));
     assert_eq!(choose(&[GFX11_GENERIC, GFX1100], "gfx1100"), Ok(1));
 }

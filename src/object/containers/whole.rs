@@ -1,7 +1,7 @@
-//! Code objects that lie whole inside of files of other formats: host programs of GCC, IREE's modules.
+//! Finds contiguous code objects in files of other formats: host programs of GCC, IREE's modules.
 //!
-//! They are found by their ELF headers, whose tables have to be sound and within the file. Nothing says where such a code
-//! object ends but these tables. Files whose format says where their code objects are, are not searched in this way.
+//! It searches for ELF headers whose tables are valid and within the file. Only these tables give the end of such a code object. Files whose format
+//! locates their code objects are not searched this way.
 
 use core::ops::Range;
 
@@ -47,7 +47,7 @@ impl<'data> Finder<'data> {
     }
 }
 
-/// Where the next header of a code object may be.
+/// Returns the offset of the next possible header of a code object.
 fn next(data: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     loop {
@@ -60,7 +60,7 @@ fn next(data: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-/// Returns the entries and the ranges of the tables of a header, if it is a sound one.
+/// Returns the entries and the ranges of the tables of a header, or `None` if it is invalid.
 fn tables(data: &[u8]) -> Option<(u64, [Range<u64>; 2])> {
     let header = Header::parse(data).ok()?;
     let is_type = matches!(header.e_type(LE), elf::ET_REL | elf::ET_EXEC | elf::ET_DYN);
@@ -87,7 +87,7 @@ fn tables(data: &[u8]) -> Option<(u64, [Range<u64>; 2])> {
     is_sound.then_some((count, ranges))
 }
 
-/// Where a code object ends: after its tables, sections and segments, all of which have to be in `data`.
+/// Returns the end of a code object: after its tables, sections and segments, all of which must be in `data`.
 fn end(data: &[u8], tables: [Range<u64>; 2]) -> Option<u64> {
     let header = Header::parse(data).ok()?;
     let sections = header.section_headers(LE, data).ok()?;

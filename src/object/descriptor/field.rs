@@ -1,10 +1,10 @@
-//! The fields of kernel descriptors: one row each, as the tables of the document have them.
+//! Lists the fields of kernel descriptors: one row each, as in the tables of the document.
 //!
 //! Source: USAGE "Code Object V3 Kernel Descriptor" and the tables of `compute_pgm_rsrc1`, `2` and `3`.
 
 use crate::arch::Family;
 
-/// The word that a row of the tables counts its bits in.
+/// The word to which a row's bit numbers refer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Word {
     /// The descriptor as a whole: bits 0 to 511.
@@ -18,7 +18,7 @@ pub enum Word {
 }
 
 impl Word {
-    /// Returns the bit of the descriptor that is the word's bit 0.
+    /// Returns the descriptor's bit number of bit 0 of the word.
     #[must_use]
     pub const fn first_bit(self) -> u32 {
         match self {
@@ -34,7 +34,7 @@ impl Word {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// The word that `high` and `low` count in.
+    /// The word to which `high` and `low` refer.
     pub word: Word,
     /// The highest bit.
     pub high: u32,
@@ -42,18 +42,18 @@ pub struct Placement {
     pub low: u32,
     /// The first family.
     pub first: Family,
-    /// The last family; none if all newer ones have it.
+    /// The last family, or `None` if all newer ones have it.
     pub last: Option<Family>,
 }
 
 impl Placement {
-    /// The lowest bit, counted from the start of the descriptor.
+    /// Returns the lowest bit, from the start of the descriptor.
     #[must_use]
     pub const fn first_bit(&self) -> u32 {
         self.word.first_bit().saturating_add(self.low)
     }
 
-    /// Returns how many bits.
+    /// Returns the number of bits.
     #[must_use]
     pub const fn width(&self) -> u32 {
         self.high.saturating_sub(self.low).saturating_add(1)
@@ -90,13 +90,13 @@ macro_rules! fields {
             /// Every field, in the order of the tables.
             pub const ALL: &'static [Field] = &[$(Field::$field,)*];
 
-            /// The name in the tables.
+            /// Returns the name in the tables.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Field::$field => $name,)* }
             }
 
-            /// Its meaning.
+            /// Returns its meaning.
             #[must_use]
             pub const fn description(self) -> &'static str {
                 match self { $(Field::$field => $what,)* }
@@ -120,14 +120,14 @@ macro_rules! fields {
 }
 
 impl Field {
-    /// Returns the place of the field on a family. `None` if the family does not have it.
+    /// Returns the place of the field on a family, or `None` if the family does not have it.
     #[must_use]
     pub fn placement(self, family: Family) -> Option<&'static Placement> {
         let family = super::described(family)?;
         self.placements().iter().find(|p| p.holds_for(family))
     }
 
-    /// Where the field is, if that is the same on every family.
+    /// Returns the place of the field, if it is the same on every family.
     pub(super) fn common_placement(self) -> Option<&'static Placement> {
         match self.placements() {
             [one] if one.first == Family::Gfx6 && one.last.is_none() => Some(one),
@@ -136,8 +136,7 @@ impl Field {
     }
 }
 
-// GFX11.7 has the layout of GFX11 and GFX13 that of GFX12, but for what the tables of LLVM 24 say: see
-// `spec-notes/objects.md`.
+// GFX11.7 has the layout of GFX11, and GFX13 the layout of GFX12, except where the tables of LLVM 24 differ: see `spec-notes/objects.md`.
 fields! {
     GroupSegmentFixedSize            "GROUP_SEGMENT_FIXED_SIZE"            [Descriptor 31:0 Gfx6..]    "local memory of a work-group, in bytes";
     PrivateSegmentFixedSize          "PRIVATE_SEGMENT_FIXED_SIZE"          [Descriptor 63:32 Gfx6..]   "scratch of a work-item, in bytes";

@@ -1,7 +1,7 @@
-//! What each register holds when a kernel starts, as the kernel descriptor asks for it.
+//! Determines the contents of each register at the start of a kernel, as requested by the kernel descriptor.
 //!
-//! The table below has one row for each item of the initial state. The values, and what the kernel's first
-//! instructions make of them, are left to others.
+//! The table below has one row for each item of the initial state. The values, and their use by the kernel's first instructions, are left to other
+//! modules.
 //!
 //! Source: [USAGE](crate) "Initial Kernel Execution State", "Preloaded Kernel Arguments", "Flat Scratch"; USAGE does not
 //! describe the trap temporaries of GFX12, see `spec-notes/objects.md`.
@@ -12,7 +12,7 @@ use core::ops::Range;
 use super::{Field, KernelDescriptor};
 use crate::arch::Family;
 
-/// Registers that hold one item when a kernel starts.
+/// Registers that hold one item at the start of a kernel.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitialRegisters {
@@ -22,7 +22,7 @@ pub struct InitialRegisters {
     pub first: u16,
     /// The number of registers, each of 32 bits.
     pub count: u16,
-    /// The bits of the register that hold the item, if it shares the register with others. Half open, bit 0 is the lowest.
+    /// The bits of the register that hold the item, if it shares the register with others. The range is half open, and bit 0 is the lowest.
     pub bits: Option<Range<u8>>,
     /// Their contents.
     pub holds: InitialValue,
@@ -31,7 +31,7 @@ pub struct InitialRegisters {
 }
 
 impl InitialRegisters {
-    /// Returns the registers as the assembler writes them: `s[8:9]`, `v0`, `ttmp9`.
+    /// Returns the registers in assembler syntax: `s[8:9]`, `v0`, `ttmp9`.
     #[must_use]
     pub fn registers(&self) -> String {
         let (prefix, first) = (self.file.prefix(), self.first);
@@ -42,7 +42,7 @@ impl InitialRegisters {
     }
 }
 
-/// As text: `s[8:9] = kernarg segment pointer`, `ttmp7, bits 0-15 = work-group id y`.
+/// Formats them as `s[8:9] = kernarg segment pointer` or `ttmp7, bits 0-15 = work-group id y`.
 impl fmt::Display for InitialRegisters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.registers())?;
@@ -77,11 +77,11 @@ impl serde::Serialize for InitialRegisters {
 /// A kind of register that the hardware sets up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RegisterFile {
-    /// General scalar registers, `s0` and following.
+    /// General scalar registers, from `s0` on.
     Scalar,
     /// Trap temporaries, `ttmp0` to `ttmp15`. Code that is not a trap handler can read them.
     TrapTemporary,
-    /// Vector registers, `v0` and following; each lane has its own value.
+    /// Vector registers, from `v0` on. Each lane has its own value.
     Vector,
 }
 
@@ -97,33 +97,33 @@ impl RegisterFile {
     }
 }
 
-/// Where an item is put.
+/// The registers for an item.
 #[derive(Clone, Copy)]
 enum Place {
-    /// In the next so many user registers: scalar registers from `s0` on, `USER_SGPR_COUNT` in all.
+    /// The given number of next user registers: scalar registers from `s0` on, `USER_SGPR_COUNT` in all.
     User(u16),
-    /// In as many of the next user registers as the row's field counts.
+    /// The next user registers, as many as the value of the row's field.
     UserCounted,
-    /// In the next system register: one of the scalar registers after the user registers.
+    /// The next system register: a scalar register after the user registers.
     System,
-    /// In bits `high` to `low` of a trap temporary.
+    /// Bits `high` to `low` of a trap temporary.
     Trap { number: u16, high: u8, low: u8 },
-    /// In a vector register of its own.
+    /// A whole vector register.
     Vector(u16),
-    /// In bits `high` to `low` of `v0`.
+    /// Bits `high` to `low` of `v0`.
     Packed { high: u8, low: u8 },
 }
 
-/// Families from one to another, both included.
+/// A range of families, both ends included.
 type Families = &'static [(Family, Family)];
 
 /// A row of the table.
 struct Row {
     holds: InitialValue,
     place: Place,
-    /// The field of the descriptor that asks for the item.
+    /// The field of the descriptor that requests the item.
     field: Field,
-    /// The values of the field with which it does.
+    /// The values of the field that request it.
     values: Range<u64>,
     families: Families,
 }
@@ -141,13 +141,13 @@ macro_rules! values {
             /// Every item, in the order of the registers.
             pub const ALL: &'static [InitialValue] = &[$(InitialValue::$value,)*];
 
-            /// The name in USAGE, in lower case and with hyphens: `kernarg-segment-pointer`.
+            /// Returns the name in USAGE, in lower case and with hyphens: `kernarg-segment-pointer`.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(InitialValue::$value => $name,)* }
             }
 
-            /// The name in a sentence: `kernarg segment pointer`.
+            /// Returns the name for use in a sentence: `kernarg segment pointer`.
             #[must_use]
             pub const fn text(self) -> &'static str {
                 match self { $(InitialValue::$value => $text,)* }
@@ -182,15 +182,15 @@ values! {
 }
 
 const EVERY: Families = &[(Family::Gfx6, Family::Gfx13)];
-/// Work-group ids are in trap temporaries.
+/// Families with work-group ids in trap temporaries.
 const ARCHITECTED_IDS: Families = &[(Family::Gfx12, Family::Gfx13)];
 const SYSTEM_IDS: Families = &[(Family::Gfx6, Family::Gfx11_7)];
-/// All but those that USAGE lists with "Architected flat scratch".
+/// Families except those that USAGE lists with "Architected flat scratch".
 const SCRATCH_BY_OFFSET: Families = &[
     (Family::Gfx6, Family::Gfx90a),
     (Family::Gfx10_1, Family::Gfx10_3),
 ];
-/// Those that USAGE lists with "Packed work-item IDs".
+/// Families that USAGE lists with "Packed work-item IDs".
 const PACKED_IDS: Families = &[
     (Family::Gfx90a, Family::Gfx950),
     (Family::Gfx11, Family::Gfx13),
@@ -200,7 +200,7 @@ const UNPACKED_IDS: Families = &[
     (Family::Gfx10_1, Family::Gfx10_3),
 ];
 
-/// The items in the order of the registers that they take. A row of which the family lacks the field takes none.
+/// The items, in the order in which they are assigned registers. A row takes none if the family lacks its field.
 #[rustfmt::skip]
 const ROWS: &[Row] = {
     use Field::*;
@@ -223,7 +223,7 @@ const ROWS: &[Row] = {
         Row { holds: WorkGroupIdX, place: Trap { number: 9, high: 31, low: 0 },  field: EnableSgprWorkgroupIdX, values: 1..2, families: ARCHITECTED_IDS },
         Row { holds: WorkGroupIdY, place: Trap { number: 7, high: 15, low: 0 },  field: EnableSgprWorkgroupIdY, values: 1..2, families: ARCHITECTED_IDS },
         Row { holds: WorkGroupIdZ, place: Trap { number: 7, high: 31, low: 16 }, field: EnableSgprWorkgroupIdZ, values: 1..2, families: ARCHITECTED_IDS },
-        // 3 is undefined, so nothing is said of the work-item ids then.
+        // 3 is undefined, so work-item ids are unknown then.
         Row { holds: WorkItemIdX,  place: Vector(0),                 field: EnableVgprWorkitemId, values: 0..3, families: UNPACKED_IDS },
         Row { holds: WorkItemIdY,  place: Vector(1),                 field: EnableVgprWorkitemId, values: 1..3, families: UNPACKED_IDS },
         Row { holds: WorkItemIdZ,  place: Vector(2),                 field: EnableVgprWorkitemId, values: 2..3, families: UNPACKED_IDS },
@@ -233,7 +233,7 @@ const ROWS: &[Row] = {
     ]
 };
 
-/// Returns how many user registers the hardware loads. A descriptor can ask for more, which are then not loaded.
+/// Returns the maximum number of user registers that the hardware loads. A descriptor can request more, which are not loaded.
 const fn user_registers(family: Family) -> u16 {
     match family {
         Family::Gfx12_5 => 32,
@@ -256,11 +256,11 @@ const fn user_registers(family: Family) -> u16 {
 }
 
 impl KernelDescriptor {
-    /// What each register holds when the kernel starts: scalar registers, trap temporaries and vector registers, each in
-    /// ascending order. A kernel cannot rely on what registers hold that are not listed.
+    /// Returns the known contents of registers at the start of the kernel: scalar registers, trap temporaries and vector registers, each in ascending
+    /// order. All other registers are undefined.
     ///
-    /// An item is left out if the descriptor asks for more user registers than are loaded and the item is among those that
-    /// are not. Nothing is known without a [`family`](Self::family).
+    /// If the descriptor requests more user registers than the hardware loads, the excess items are left out. Without a [`family`](Self::family)
+    /// nothing is known.
     ///
     /// On GFX12.5 a dispatch with clusters has the cluster's ids in place of the work-group's.
     #[must_use]
@@ -281,7 +281,7 @@ impl KernelDescriptor {
             let (file, first, count, bits) = match row.place {
                 Place::User(count) => {
                     let first = take(&mut next_user, count);
-                    // A part of a pointer is no pointer.
+                    // A partially loaded pointer is not listed.
                     let is_loaded = first.saturating_add(count) <= loaded;
                     whole(
                         RegisterFile::Scalar,
@@ -322,7 +322,7 @@ impl KernelDescriptor {
         all
     }
 
-    /// Returns the value of the row's field, if it asks for the row's item on this family.
+    /// Returns the value of the row's field, if it requests the row's item on this family.
     fn asks_for(&self, row: &Row, family: Family) -> Option<u64> {
         let mut families = row.families.iter();
         let is_here = families.any(|&(first, last)| first <= family && family <= last);
@@ -331,14 +331,14 @@ impl KernelDescriptor {
     }
 }
 
-/// Returns the next of some registers, of which so many are then taken.
+/// Takes the given number of registers, and returns the first.
 fn take(next: &mut u16, count: u16) -> u16 {
     let first = *next;
     *next = first.saturating_add(count);
     first
 }
 
-/// Bits `high` to `low` of a register. `None` if they are all of it.
+/// Returns bits `high` to `low` of a register, or `None` if that is the whole register.
 const fn part(high: u8, low: u8) -> Option<Range<u8>> {
     match (high, low) {
         (31, 0) => None,

@@ -1,11 +1,9 @@
-//! Kernel descriptors: 64 bytes for each kernel that tell the hardware how to start it.
+//! Reads kernel descriptors: 64 bytes for each kernel that tell the hardware how to start it.
 //!
-//! [`Field`] has every field of the document's tables, one row each, with its bits on each family;
-//! the methods of [`KernelDescriptor`] derive what a debugger asks for, [`KernelDescriptor::initial_registers`] what each
-//! register holds when the kernel starts.
+//! [`Field`] has every field of the document's tables, one row each, with its bits on each family. The methods of [`KernelDescriptor`] derive values
+//! for debuggers. [`KernelDescriptor::initial_registers`] lists the contents of registers at the start of the kernel.
 //!
-//! Source: [USAGE](crate) "Kernel Descriptor"; where its tables disagree with its assembler directives, the
-//! comment at the row says so.
+//! Source: [USAGE](crate) "Kernel Descriptor". Comments at the rows note where its tables disagree with its assembler directives.
 
 mod field;
 mod initial_state;
@@ -24,8 +22,7 @@ pub struct KernelDescriptor {
     pub address: u64,
     /// The 64 bytes.
     pub bytes: [u8; KernelDescriptor::SIZE],
-    /// The family whose tables say what the bits mean. `None` for a processor whose descriptors are not known
-    /// ([`described`]).
+    /// The family whose tables define the bits. `None` for a processor whose descriptors are unknown ([`described`]).
     pub family: Option<Family>,
 }
 
@@ -33,8 +30,8 @@ impl KernelDescriptor {
     /// The size of a descriptor, in bytes.
     pub const SIZE: usize = 64;
 
-    /// Returns the value of a field, not scaled. `None` if the family has no such field. Without a
-    /// family only the fields that all of them have at the same bits are known.
+    /// Returns the unscaled value of a field, or `None` if the family has no such field. Without a family, only fields with the same bits on all
+    /// families are known.
     #[must_use]
     pub fn field(&self, field: Field) -> Option<u64> {
         let placement = match self.family {
@@ -51,8 +48,7 @@ impl KernelDescriptor {
             .filter_map(|&field| self.field(field).map(|value| (field, value)))
     }
 
-    /// Numbers of bits that are set though the family has no field there; counted from the start
-    /// of the descriptor.
+    /// Returns the numbers of the set bits that belong to no field of the family, from the start of the descriptor.
     pub fn reserved_bits(&self) -> impl Iterator<Item = u32> + '_ {
         (0..512).filter(|&bit| {
             let covered = self.family.is_none_or(|family| {
@@ -65,7 +61,7 @@ impl KernelDescriptor {
         })
     }
 
-    /// `width` bits, at most 64, from bit `first` of the descriptor; they do not cross a multiple of 64.
+    /// Returns `width` bits, at most 64, from bit `first` of the descriptor. They must not cross a multiple of 64.
     fn bits(&self, first: u32, width: u32) -> u64 {
         let word = u64_at(&self.bytes, u64::from(first / 64) * 8).unwrap_or(0);
         let shifted = word.checked_shr(first % 64).unwrap_or(0);
@@ -89,8 +85,8 @@ impl KernelDescriptor {
             .wrapping_add(self.value(Field::KernelCodeEntryByteOffset))
     }
 
-    /// Returns the start of a kernel with preloaded arguments on firmware that can preload: 256 bytes after
-    /// [`entry`](Self::entry). Nothing if it has none.
+    /// Returns the start of a kernel with preloaded arguments on firmware that supports preloading: 256 bytes after [`entry`](Self::entry). Returns
+    /// `None` if it preloads none.
     ///
     /// Source: USAGE "Preloaded Kernel Arguments".
     #[must_use]
@@ -98,32 +94,32 @@ impl KernelDescriptor {
         (self.value(Field::KernargPreloadSpecLength) != 0).then(|| self.entry().wrapping_add(256))
     }
 
-    /// Returns true if waves can ask for more vector registers while they run. On a compute queue the start of their private
-    /// memory is then set apart for those, and the frame of the kernel begins after it.
+    /// Returns true if waves can allocate more vector registers while they run. On a compute queue, the start of their private memory is then
+    /// reserved for these registers, and the kernel's frame begins after it.
     #[must_use]
     pub fn has_dynamic_vgprs(&self) -> bool {
         self.field(Field::EnableDynamicVgpr) == Some(1)
     }
 
-    /// Local memory of a work-group, in bytes, without what is allocated at dispatch.
+    /// Returns the local memory of a work-group, in bytes, without the part allocated at dispatch.
     #[must_use]
     pub fn group_segment_fixed_size(&self) -> u32 {
         self.small(Field::GroupSegmentFixedSize)
     }
 
-    /// Scratch of one lane, in bytes, without a dynamic stack.
+    /// Returns the scratch of one lane, in bytes, without a dynamic stack.
     #[must_use]
     pub fn private_segment_fixed_size(&self) -> u32 {
         self.small(Field::PrivateSegmentFixedSize)
     }
 
-    /// Returns the size of the arguments, in bytes; 0 if not said.
+    /// Returns the size of the arguments, in bytes, or 0 if the descriptor does not give it.
     #[must_use]
     pub fn kernarg_size(&self) -> u32 {
         self.small(Field::KernargSize)
     }
 
-    /// Returns how many lanes the wavefronts have. `None` without a family.
+    /// Returns the number of lanes of the wavefronts, or `None` without a family.
     #[must_use]
     pub fn wave_size(&self) -> Option<WaveSize> {
         self.family?;
@@ -133,8 +129,8 @@ impl KernelDescriptor {
         })
     }
 
-    /// Returns how many vector registers a lane has, rounded up as the descriptor counts them; with the
-    /// accumulation registers where both share one file (GFX90A to GFX950).
+    /// Returns the number of vector registers of a lane, rounded up to the descriptor's granularity. It includes the accumulation registers if both
+    /// share one file (GFX90A to GFX950).
     #[must_use]
     pub fn vector_registers(&self) -> Option<u32> {
         let granule = vgpr_granule(self.family?, self.wave_size()?)?;
@@ -142,15 +138,15 @@ impl KernelDescriptor {
         blocks.checked_add(1)?.checked_mul(granule)
     }
 
-    /// Returns the number of the first accumulation register in the shared file: `accum_offset` of the
-    /// assembler. Nothing on targets without a shared file.
+    /// Returns the number of the first accumulation register in the shared file: the assembler's `accum_offset`. Returns `None` on targets without a
+    /// shared file.
     #[must_use]
     pub fn accumulation_offset(&self) -> Option<u32> {
         let blocks = u32::try_from(self.field(Field::AccumOffset)?).ok()?;
         blocks.checked_add(1)?.checked_mul(4)
     }
 
-    /// Returns how many accumulation registers a lane has; nothing on targets without any.
+    /// Returns the number of accumulation registers of a lane, or `None` on targets without any.
     #[must_use]
     pub fn accumulation_registers(&self) -> Option<u32> {
         let all = self.vector_registers()?;
@@ -161,8 +157,7 @@ impl KernelDescriptor {
         }
     }
 
-    /// Returns how many scalar registers a wavefront has, rounded up as the descriptor counts them, with VCC
-    /// and the like.
+    /// Returns the number of scalar registers of a wavefront, rounded up to the descriptor's granularity, including VCC and similar registers.
     #[must_use]
     pub fn scalar_registers(&self) -> Option<u32> {
         let blocks = self.small(Field::GranulatedWavefrontSgprCount);
@@ -172,7 +167,7 @@ impl KernelDescriptor {
             Family::Gfx9 | Family::Gfx908 | Family::Gfx90a | Family::Gfx942 | Family::Gfx950 => {
                 (blocks / 2).checked_add(1)?.checked_mul(16)
             }
-            // Not counted: every wavefront has all of them.
+            // Not in the count: every wavefront has all of them.
             Family::Gfx10_1
             | Family::Gfx10_3
             | Family::Gfx11
@@ -184,7 +179,7 @@ impl KernelDescriptor {
         }
     }
 
-    /// Returns how many bytes of local memory one block of `GRANULATED_LDS_SIZE` stands for. `None` without a family.
+    /// Returns the bytes of local memory in one block of `GRANULATED_LDS_SIZE`, or `None` without a family.
     #[must_use]
     pub fn local_memory_granule(&self) -> Option<u32> {
         Some(match self.family? {
@@ -232,7 +227,7 @@ pub const fn described(family: Family) -> Option<Family> {
     }
 }
 
-/// Returns how many vector registers one block of `GRANULATED_WORKITEM_VGPR_COUNT` stands for.
+/// Returns the number of vector registers in one block of `GRANULATED_WORKITEM_VGPR_COUNT`.
 const fn vgpr_granule(family: Family, wave_size: WaveSize) -> Option<u32> {
     Some(match (family, wave_size) {
         (Family::Gfx6 | Family::Gfx7 | Family::Gfx8 | Family::Gfx9 | Family::Gfx908, _) => 4,
@@ -245,7 +240,7 @@ const fn vgpr_granule(family: Family, wave_size: WaveSize) -> Option<u32> {
             WaveSize::Wave32 => 8,
         },
         (Family::Gfx12_5, _) | (Family::Gfx13, WaveSize::Wave32) => 16,
-        // Nothing is published about waves of 64 lanes on GFX13.
+        // Waves of 64 lanes on GFX13 are not documented.
         (Family::Gfx13, WaveSize::Wave64) | (Family::R600, _) => return None,
     })
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Bits of a field set to a value.
+/// Sets bits of a field to a value.
 fn put(bytes: &mut [u8; 64], first: u32, width: u32, value: u64) {
     for bit in 0..width {
         let at = first + bit;
@@ -201,7 +201,7 @@ fn r600_has_no_descriptors() {
     assert_eq!(described.collect::<Vec<_>>(), FAMILIES);
 }
 
-/// By the tables of LLVM 24 ("except GFX11.7", "Reserved. Must be 0"): all fields of GFX11 but two, whose bits are reserved.
+/// By the tables of LLVM 24 ("except GFX11.7", "Reserved. Must be 0"): all fields of GFX11 except two, whose bits are reserved.
 #[test]
 fn gfx11_7_lacks_two_fields_of_gfx11() {
     let has = |family| move |field: &&Field| field.placement(family).is_some();
@@ -225,7 +225,7 @@ fn gfx13_has_the_fields_of_gfx12() {
     }
 }
 
-/// The last rows of USAGE's `GRANULATED_LDS_SIZE`, in dwords; those of GFX13 in LLVM 24.
+/// The last rows of USAGE's `GRANULATED_LDS_SIZE`, in dwords, and LLVM 24's row for GFX13.
 #[test]
 fn local_memory_is_counted_in_the_blocks_of_the_family() {
     let others = [
@@ -252,8 +252,8 @@ fn initial(kernel: &KernelDescriptor) -> Vec<String> {
     all.iter().map(ToString::to_string).collect()
 }
 
-/// System registers follow the user registers that are counted, also if fewer are asked for: gfx1100 loads garbage after
-/// less than 16 registers, so LLVM makes them 16 in all.
+/// System registers follow the counted user registers, even if fewer are requested: gfx1100 loads garbage after fewer than 16 registers, so LLVM pads
+/// them to 16 in all.
 #[test]
 fn system_registers_follow_the_counted_user_registers() {
     use Field::*;
@@ -288,7 +288,7 @@ fn system_registers_follow_the_counted_user_registers() {
 #[test]
 fn registers_that_are_not_loaded_are_left_out() {
     use Field::*;
-    // 4 + 2 + 2 + 2 + 2 + 2 are 14; the size of scratch is the 15th register, and of 3 dwords one is loaded.
+    // 4 + 2 + 2 + 2 + 2 + 2 are 14. The scratch size is the 15th register, and only one of the 3 dwords is loaded.
     let fields = [
         (EnableSgprPrivateSegmentBuffer, 1),
         (EnableSgprDispatchPtr, 1),
@@ -313,7 +313,7 @@ fn registers_that_are_not_loaded_are_left_out() {
             "v0, bits 0-9 = work-item id x",
         ]
     );
-    // The register count decides: here the queue pointer would be in s3 and s4, of which s4 is none of the user registers.
+    // The register count decides: here the queue pointer would be in s3 and s4, but s4 is no user register.
     let fields = [
         (EnableSgprDispatchPtr, 1),
         (EnableSgprQueuePtr, 1),

@@ -1,4 +1,4 @@
-//! What is of version 6 is found by its headers, by hand: a length, and a version of 2 bytes.
+//! Checks that parts of version 6 are found by their headers: a length, and a version of 2 bytes.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ fn held() -> Held {
 
 #[test]
 fn parts_of_version_6_are_said_to_be_of_version_5() {
-    // Of version 5; of version 6; of version 6 in the 64-bit format; one that goes past the end.
+    // Of version 5; of version 6; of version 6 in the 64-bit format; one that exceeds the section.
     let section = [
         &[3, 0, 0, 0, 5, 0, 0x99][..],
         &[4, 0, 0, 0, 6, 0, 0x98, 0x97],
@@ -34,9 +34,9 @@ fn parts_of_version_6_are_said_to_be_of_version_5() {
 fn what_has_no_version_6_is_not_copied() {
     let none = |name, section: &[u8]| as_dwarf5(name, section, &held()).unwrap().is_none();
     assert!(none(".debug_info", &[3, 0, 0, 0, 5, 0, 0x99]));
-    // Entries of .debug_str are no parts with versions.
+    // Entries of .debug_str have no versions.
     assert!(none(".debug_str", &[2, 0, 0, 0, 6, 0]));
-    // A length of less than a version, and none.
+    // A length too small for a version, and a missing length.
     assert!(none(".debug_info", &[1, 0, 0, 0, 6, 0]));
     assert!(none(".debug_info", &[]));
 }

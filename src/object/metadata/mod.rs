@@ -1,8 +1,7 @@
-//! Code object metadata: what the compiler tells the runtime of kernels and their arguments.
+//! Reads code object metadata: the compiler's data for the runtime about kernels and their arguments.
 //!
-//! The tables below are those of the document, one row a key. A key that no table has, or whose value
-//! has another type than the table says, is kept in `other`. What the values mean for a launch is the
-//! runtime's business.
+//! The tables below follow the document, with one row for each key. An unknown key, or a value of another type than in the table, is kept in `other`.
+//! The effect of the values on a launch is left to the runtime.
 //!
 //! Source: [USAGE](crate) "Code Object Metadata", V2 to V6, "AMDPAL Code Object Metadata"; MsgPack.
 
@@ -27,9 +26,9 @@ use crate::meter::Meter;
 pub struct Key {
     /// The key as the file has it.
     pub name: &'static str,
-    /// True if it has to be there.
+    /// True if it is required.
     pub required: bool,
-    /// The first version of code objects that has it: 3 to 6.
+    /// The first version of code objects with this key: 3 to 6.
     pub since: u8,
     /// Its meaning.
     pub description: &'static str,
@@ -44,7 +43,7 @@ macro_rules! metadata_map {
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct $map {
             $(#[doc = concat!("`", $key, "`: ", $what, ".")] pub $field: Option<$kind>,)*
-            /// Entries that no table knows, in the order of the file.
+            /// The entries with unknown keys, in the order of the file.
             pub other: Vec<(MetadataValue, MetadataValue)>,
         }
 
@@ -87,8 +86,8 @@ macro_rules! metadata_map {
 metadata_map! {
     /// The metadata of the whole code object.
     ///
-    /// An object can have several notes (one for each kernel, from GCC); then `kernels` and `printf`
-    /// are those of all of them, and the rest is the first note's.
+    /// An object can have several notes (GCC writes one for each kernel). `kernels` and `printf` are then collected from all of them, and the rest is
+    /// from the first note.
     Metadata {
         version: [u64; 2]            = "amdhsa.version" required V 3 "major and minor version of the metadata: 1.0 in V3, 1.1 in V4, 1.2 in V5";
         target: String               = "amdhsa.target"  required V 4 "the target triple, then `-` and the target ID";
@@ -178,10 +177,10 @@ metadata_map! {
     }
 }
 
-/// Reads the metadata notes of a code object. `None` if it has none. The YAML of version 2 gives the same as a note of version 3.
+/// Reads the metadata notes of a code object. Returns `None` if it has none. The YAML of version 2 is converted to the form of a version 3 note.
 ///
 /// # Errors
-/// If a note is malformed, or the YAML of version 2 has more than compilers write.
+/// If a note is malformed, or the YAML of version 2 has syntax that compilers do not write.
 pub(super) fn read_notes(elf: &Elf<'_>) -> Result<Option<Metadata>> {
     let notes = note::read_all(elf)?;
     let mut all: Option<Metadata> = None;
@@ -205,7 +204,7 @@ impl Metadata {
     /// Reads one metadata note's contents.
     ///
     /// # Errors
-    /// If they are not MsgPack or not a map; if a limit is reached.
+    /// If they are not MsgPack or not a map, or if a limit is reached.
     pub fn parse(note: &[u8]) -> Result<Metadata> {
         let meter = Meter::new(&Limits::DEFAULT, note.len() as u64);
         read::document(note, &meter)
@@ -227,7 +226,7 @@ impl Metadata {
         self.other.extend(next.other);
     }
 
-    /// Returns the kernels; none if the key is missing.
+    /// Returns the kernels, or an empty slice if the key is missing.
     #[must_use]
     pub fn kernels(&self) -> &[KernelMetadata] {
         self.kernels.as_deref().unwrap_or(&[])

@@ -1,4 +1,4 @@
-//! From `MessagePack` to the tables.
+//! Converts `MessagePack` to the tables.
 
 use rmpv::ValueRef;
 
@@ -21,7 +21,7 @@ pub(super) fn from_value(value: &ValueRef<'_>, meter: &Meter) -> Result<Metadata
     Metadata::from_value(value).ok_or_else(|| malformed("it is not a map"))
 }
 
-/// Returns how many maps there are in a value; its depth is limited already.
+/// Returns the number of maps in a value, whose depth is limited already.
 fn maps(value: &ValueRef<'_>) -> u64 {
     if let ValueRef::Array(list) = value {
         list.iter().map(maps).sum()
@@ -35,9 +35,9 @@ fn maps(value: &ValueRef<'_>) -> u64 {
     }
 }
 
-/// A type that a value can be read as.
+/// A type that can be read from a value.
 pub(super) trait FromValue: Sized {
-    /// Nothing if the value is of another type.
+    /// Returns `None` if the value has another type.
     fn from_value(value: &ValueRef<'_>) -> Option<Self>;
 }
 
@@ -53,7 +53,7 @@ impl FromValue for u64 {
     }
 }
 
-/// Also an integer: USAGE has `.workgroup_processor_mode` as a boolean, LLVM 22 and 24 write 0 or 1.
+/// Accepts an integer too: USAGE has `.workgroup_processor_mode` as a boolean, but LLVM 22 and 24 write 0 or 1.
 impl FromValue for bool {
     fn from_value(value: &ValueRef<'_>) -> Option<bool> {
         if let ValueRef::Boolean(b) = value {

@@ -42,7 +42,7 @@ fn known_keys_go_to_their_fields_and_the_rest_is_kept() {
             ])]),
         ),
         (".mine", Pack::F64(1.5)),
-        // Not of the type that the table says.
+        // A type other than in the table.
         (".vgpr_count", "many".into()),
         (".kind", Pack::Nil),
         // A second time.
@@ -141,8 +141,7 @@ fn limit(document: &[u8]) -> bool {
 
 #[test]
 fn depth_and_numbers_are_limited() {
-    // Lists in lists; a list of nearly 2^32 values with none after it; a million nils; a list of
-    // empty maps.
+    // Lists in lists; a list that claims nearly 2^32 values but has none; a million nils; a list of empty maps.
     let error = Metadata::parse(&[0x91; 100_000]).unwrap_err();
     assert!(error.to_string().contains("nested too deeply"), "{error}");
     assert!(Metadata::parse(b"\xdd\xff\xff\xff\xff").is_err());
@@ -162,7 +161,7 @@ fn what_is_not_a_map_is_refused() {
         let error = Metadata::parse(document).unwrap_err();
         assert!(error.to_string().contains("not a map"), "{error}");
     }
-    // Text that is not UTF-8 is not lost, nor an error.
+    // Invalid UTF-8 is neither lost nor an error.
     let metadata = Metadata::parse(b"\x81\xa2\xff\xfe\xc4\x01\x07").unwrap();
     assert_eq!(
         metadata.other,

@@ -1,4 +1,4 @@
-//! Values of the metadata that no table knows.
+//! Represents values of the metadata that are not in a table.
 
 use rmpv::ValueRef;
 

@@ -1,5 +1,5 @@
-//! The metadata of code objects of version 2, as those of later versions: the keys have other names, and the attributes and code
-//! properties of a kernel maps of their own.
+//! Converts the metadata of code objects of version 2 to the form of later versions. The keys have other names, and the attributes and code
+//! properties of a kernel have their own maps.
 //!
 //! Source: [USAGE](crate) "Code Object V2 Metadata".
 
@@ -11,7 +11,7 @@ use super::{Metadata, malformed, read, yaml};
 use crate::error::Result;
 use crate::meter::{Held, Meter};
 
-/// Names in version 2 and later.
+/// Names in version 2, and in later versions.
 type Keys = &'static [(&'static str, &'static str)];
 
 const DOCUMENT: Keys = &[
@@ -59,7 +59,7 @@ const ARGUMENT: Keys = &[
     ("IsPipe", ".is_pipe"),
 ];
 
-/// The keys of an argument whose values are names, which later versions write in another way.
+/// The keys of an argument whose values are names with another spelling in later versions.
 const NAMES: [&str; 5] = [
     ".value_kind",
     ".value_type",
@@ -72,7 +72,7 @@ const NAMES: [&str; 5] = [
 pub(super) fn document(note: &[u8], meter: &Arc<Meter>) -> Result<Metadata> {
     let note = note.split(|&byte| byte == 0).next().unwrap_or_default();
     let text = core::str::from_utf8(note).map_err(|_| malformed("it is not UTF-8"))?;
-    // Released when the values are gone.
+    // Released when the values are dropped.
     let held = Held::new(Arc::clone(meter));
     let mut value = yaml::read(text, &held)?;
     rename(&mut value, DOCUMENT);
@@ -90,7 +90,7 @@ pub(super) fn document(note: &[u8], meter: &Arc<Meter>) -> Result<Metadata> {
     read::from_value(&value.as_ref(), meter)
 }
 
-/// The arguments follow one another in memory, each aligned; only later versions say where.
+/// Computes the offsets of the arguments, which follow one another in memory, each aligned. Only later versions store the offsets.
 fn arguments<'v>(arguments: impl Iterator<Item = &'v mut Value>) {
     let mut end = Some(0_u64);
     for argument in arguments {
@@ -120,7 +120,7 @@ fn arguments<'v>(arguments: impl Iterator<Item = &'v mut Value>) {
     }
 }
 
-/// `HiddenGlobalOffsetX` is `hidden_global_offset_x`.
+/// Converts `HiddenGlobalOffsetX` to `hidden_global_offset_x`.
 fn later_name(name: &str) -> String {
     if name == "HiddenMultiGridSyncArg" {
         return "hidden_multigrid_sync_arg".to_owned();
@@ -135,7 +135,7 @@ fn later_name(name: &str) -> String {
     later
 }
 
-/// Returns the entries of a map; none of another value.
+/// Returns the entries of a map, or none for another value.
 fn entries(value: &mut Value) -> &mut [(Value, Value)] {
     if let Value::Map(entries) = value {
         entries
@@ -144,7 +144,7 @@ fn entries(value: &mut Value) -> &mut [(Value, Value)] {
     }
 }
 
-/// The items of the list with this key.
+/// Returns the items of the list with this key.
 fn items<'v>(
     entries: &'v mut [(Value, Value)],
     key: &'static str,
@@ -160,7 +160,7 @@ fn items<'v>(
     list.into_iter().flatten()
 }
 
-/// Takes the entry with this key out of a map.
+/// Removes the entry with this key from a map, and returns it.
 fn take(value: &mut Value, key: &str) -> Option<Value> {
     let Value::Map(entries) = value else {
         return None;

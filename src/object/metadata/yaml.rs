@@ -1,7 +1,7 @@
-//! As much YAML as compilers write for code objects of version 2: block maps and lists, lists in brackets, plain and quoted scalars.
+//! Reads the subset of YAML that compilers write for code objects of version 2: block maps and lists, lists in brackets, plain and quoted scalars.
 //!
-//! Anything else (anchors, tags, scalars of several lines) is an error that names its line. No crate that the project uses reads YAML.
-//! Source: YAML 1.2; LLVM's "YAML I/O".
+//! Anything else (anchors, tags, scalars of several lines) is an error with its line number. None of the project's dependencies reads YAML. Source:
+//! YAML 1.2; LLVM's "YAML I/O".
 
 use rmpv::Value;
 
@@ -9,10 +9,10 @@ use super::malformed;
 use crate::error::{Error, Result};
 use crate::meter::Held;
 
-/// How deep maps and lists can be in one another; the document has 5 levels.
+/// The maximum nesting of maps and lists. The document has 5 levels.
 const MAX_DEPTH: u16 = 16;
 
-/// Reads a document. Its values are charged as long as `held` is there.
+/// Reads a document. Its values are charged to `held`.
 pub(super) fn read(text: &str, held: &Held) -> Result<Value> {
     let mut lines = Vec::new();
     for (number, text) in (1..).zip(text.lines()) {
@@ -58,7 +58,7 @@ impl<'t> Line<'t> {
         malformed(format!("line {} of its YAML {why}", self.number))
     }
 
-    /// What follows the dash of an item of a list, as a line.
+    /// Returns the text after the dash of a list item, as a line.
     fn item(&self) -> Option<Line<'t>> {
         let rest = self.text.strip_prefix('-')?;
         if !(rest.is_empty() || rest.starts_with(' ')) {
@@ -73,7 +73,7 @@ impl<'t> Line<'t> {
         })
     }
 
-    /// Returns the key of an entry of a map, and what follows the colon.
+    /// Returns the key of a map entry, and the text after the colon.
     fn entry(&self) -> Result<Option<(String, &'t str)>> {
         let (key, rest) = if self.text.starts_with(['"', '\'']) {
             self.quoted(self.text)?
@@ -91,7 +91,7 @@ impl<'t> Line<'t> {
         Ok(value.map(|value| (key, value.trim_start_matches(' '))))
     }
 
-    /// Returns the quoted text that `text` begins with, and what follows it.
+    /// Returns the quoted text at the start of `text`, and the text after it.
     fn quoted<'r>(&self, text: &'r str) -> Result<(String, &'r str)> {
         let open = || self.bad("has a quote that does not end");
         let quote = text.chars().next().ok_or_else(open)?;
@@ -113,7 +113,7 @@ impl<'t> Line<'t> {
         Err(open())
     }
 
-    /// What an escape sequence stands for.
+    /// Decodes an escape sequence.
     fn escaped(&self, chars: &mut core::str::Chars<'_>) -> Result<char> {
         let bad = || self.bad("has an escape sequence that is not known");
         let escape = chars.next().ok_or_else(bad)?;
@@ -147,13 +147,13 @@ impl<'t> Line<'t> {
 }
 
 struct Reader<'t, 'h> {
-    /// The lines that were not read yet; the next one is the last.
+    /// The remaining lines, in reverse order.
     lines: Vec<Line<'t>>,
     held: &'h Held,
 }
 
 impl<'t> Reader<'t, '_> {
-    /// Charges for a value and its text, also while it is copied.
+    /// Charges for a value and its text, and for a temporary copy.
     fn charge(&self, text: &str) -> Result<()> {
         self.held.meter().work(1)?;
         self.held.hold_all::<Value>(6)?;
@@ -167,7 +167,7 @@ impl<'t> Reader<'t, '_> {
             .filter(|line| line.indent == indent)
     }
 
-    /// A map, a list or a scalar whose lines have this indent.
+    /// Reads a map, a list or a scalar whose lines have this indent.
     fn block(&mut self, indent: usize, depth: u16) -> Result<Value> {
         let Some(line) = self.next_at(indent) else {
             return Ok(Value::Nil);
@@ -190,7 +190,7 @@ impl<'t> Reader<'t, '_> {
         while let Some(item) = self.next_at(indent).and_then(|line| line.item()) {
             self.charge("")?;
             self.lines.pop();
-            // What follows the dash is a block of its own, whose further lines are below it.
+            // The text after the dash is a block, whose further lines are below it.
             let inner = match item.text.is_empty() {
                 false => {
                     self.lines.push(item);
@@ -203,7 +203,7 @@ impl<'t> Reader<'t, '_> {
         Ok(Value::Array(items))
     }
 
-    /// Returns the indent of the next line, if it is at least `least`; otherwise one that no line has.
+    /// Returns the indent of the next line, if it is at least `least`. Otherwise it returns an indent that no line has.
     fn inner_indent(&self, least: usize) -> usize {
         let next = self.lines.last().map(|line| line.indent);
         next.filter(|&indent| indent >= least).unwrap_or(usize::MAX)
@@ -237,7 +237,7 @@ impl<'t> Reader<'t, '_> {
         Ok(Value::Map(entries))
     }
 
-    /// Returns a value in the line of its key or dash.
+    /// Returns a value in the same line as its key or dash.
     fn inline(&mut self, line: &Line<'t>, text: &str) -> Result<Value> {
         if !text.starts_with('[') {
             let (value, rest) = self.scalar(line, text, &[])?;
@@ -245,7 +245,7 @@ impl<'t> Reader<'t, '_> {
                 .then_some(value)
                 .ok_or_else(|| line.bad("has more than a value"));
         }
-        // A list can go on in the next lines.
+        // A list can continue in the next lines.
         let mut whole = text.to_owned();
         while !only_comment(after_list(&whole)) || !whole.contains(']') {
             let more = self.lines.pop();
@@ -270,9 +270,9 @@ impl<'t> Reader<'t, '_> {
         Ok(Value::Array(items))
     }
 
-    /// Returns a scalar, and what follows it.
+    /// Returns a scalar, and the text after it.
     ///
-    /// * `ends`: what ends one without quotes, besides a comment.
+    /// * `ends`: the characters that end an unquoted one, in addition to a comment.
     fn scalar<'r>(
         &self,
         line: &Line<'_>,
@@ -311,7 +311,7 @@ fn only_comment(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('#')
 }
 
-/// What follows the last bracket; lists in lists are not written.
+/// Returns the text after the last bracket. Nested lists are not supported.
 fn after_list(text: &str) -> &str {
     text.rsplit_once(']').map_or("", |(_, after)| after)
 }

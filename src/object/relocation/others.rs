@@ -1,10 +1,10 @@
-//! Relocations of other machines than AMDGPU.
+//! Lists the relocations of machines other than AMDGPU.
 
 use super::{Formula, Width};
 use crate::arch::Machine;
 
-/// The relocations of other machines that debugging information has, by machine and number. Sources: the psABIs of the machines,
-/// "Relocation"; for BPF the Linux kernel's "LLVM relocations".
+/// The relocations of other machines that occur in debugging information, by machine and number. Sources: the psABIs of the machines, "Relocation";
+/// for BPF the Linux kernel's "LLVM relocations".
 #[rustfmt::skip]
 pub(super) const OTHERS: &[(Machine, u32, Width, Formula)] = {
     use Formula::{Absolute, Add, InSection, InSectionBiased, Nothing, Relative, Subtract};

@@ -1,22 +1,21 @@
-//! What is known of one register.
+//! Holds the known contents of one register.
 #![warn(clippy::cast_possible_truncation)]
 
 use core::ops::Range;
 
 use crate::wave::AccessError;
 
-/// The bytes of a register, and which of its dwords are known: those of the lanes of a vector register,
-/// all of any other.
+/// The bytes of a register, and the mask of its known dwords. In a vector register single lanes can be known; other registers are completely known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Contents {
-    /// The lowest byte first. The bytes of an unknown lane are zero.
+    /// The bytes, lowest first. The bytes of an unknown lane are zero.
     bytes: Vec<u8>,
-    /// Bit N for dword N; a register has 64 at most.
+    /// Bit N for dword N. A register has at most 64.
     known: u64,
 }
 
 impl Contents {
-    /// Returns a register that is known as a whole.
+    /// Returns a completely known register.
     pub(super) fn scalar(bytes: &[u8]) -> Contents {
         Contents {
             bytes: bytes.to_vec(),
@@ -40,7 +39,7 @@ impl Contents {
         }
     }
 
-    /// Returns the low 64 bits, whether known or not.
+    /// Returns the low 64 bits, known or not.
     pub(super) fn low(&self) -> u64 {
         self.bytes
             .iter()
@@ -65,13 +64,13 @@ impl Contents {
         self.bytes.get(range).ok_or_else(|| misuse(&bits, len))
     }
 
-    /// Returns the `len` bytes of `bits`, to be replaced.
+    /// Returns the `len` bytes of `bits`, for writing.
     pub(super) fn write(&mut self, bits: Range<u32>, len: usize) -> Result<&mut [u8], AccessError> {
         let range = self.range(&bits, len)?;
         self.bytes.get_mut(range).ok_or_else(|| misuse(&bits, len))
     }
 
-    /// Where `bits` lie among the bytes, all of which are known.
+    /// Returns the position of `bits` among the bytes, all of which must be known.
     fn range(&self, bits: &Range<u32>, len: usize) -> Result<Range<usize>, AccessError> {
         let whole = bits.start.is_multiple_of(8) && bits.end.is_multiple_of(8);
         let (start, end) = (bits.start as usize / 8, bits.end as usize / 8);
@@ -80,7 +79,7 @@ impl Contents {
             return Err(misuse(bits, len));
         }
         let (first, last) = (bits.start / 32, bits.end.saturating_sub(1) / 32);
-        // As many ones as there are dwords, in their place; nothing if there are not so many.
+        // A bit for each dword, at their positions, or `None` if there are not that many dwords.
         let count = last.saturating_sub(first).saturating_add(1);
         let ones = 64u32
             .checked_sub(count)
@@ -96,7 +95,7 @@ impl Contents {
     }
 }
 
-/// Returns a caller that does not keep to what [`Wave::read_register`](crate::wave::Wave::read_register) asks.
+/// Returns the error for a caller that violates the contract of [`Wave::read_register`](crate::wave::Wave::read_register).
 fn misuse(bits: &Range<u32>, len: usize) -> AccessError {
     let (start, end) = (bits.start, bits.end);
     AccessError::Failed(

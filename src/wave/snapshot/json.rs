@@ -1,4 +1,4 @@
-//! JSON as it was read, with what a field expects of it.
+//! Represents parsed JSON, and checks fields against their expected types.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -8,13 +8,13 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Vis
 
 use crate::nearest::nearest;
 
-/// How much of a text is repeated in a message.
+/// The maximum length of a text repeated in a message.
 const SHOWN: usize = 40;
 
-/// What is wrong, and in which field.
+/// A fault, and the field with it.
 #[derive(Debug)]
 pub(super) struct Fault {
-    /// The field, as `registers.v0[3]`; empty for the document.
+    /// The field, such as `registers.v0[3]`, or empty for the document.
     path: String,
     reason: String,
 }
@@ -25,12 +25,12 @@ impl Fault {
         Fault { path, reason }
     }
 
-    /// Something else than what a field must be.
+    /// Returns the fault of a field with an unexpected value.
     pub(super) fn expected(expected: &str, found: &Node<'_>) -> Fault {
         Fault::new(format!("expected {expected}, found {found}"))
     }
 
-    /// Returns the same fault, of a thing that is the field `name`.
+    /// Returns the fault with the field `name` before its path.
     pub(super) fn in_field(mut self, name: &str) -> Fault {
         let name: String = name.chars().take(SHOWN).collect();
         let dot = if self.path.is_empty() || self.path.starts_with('[') {
@@ -42,7 +42,7 @@ impl Fault {
         self
     }
 
-    /// Returns the same fault, of a thing that is number `index` of a list.
+    /// Returns the fault with list index `index` before its path.
     pub(super) fn at_index(mut self, index: usize) -> Fault {
         let dot = if self.path.is_empty() || self.path.starts_with('[') {
             ""
@@ -63,14 +63,13 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A JSON value. Text is borrowed from the document where it has no escapes, and an object has no field
-/// twice.
+/// A JSON value. Text is borrowed from the document if it has no escapes, and an object has no field twice.
 #[derive(Debug)]
 pub(super) enum Node<'a> {
     Null,
     Bool(bool),
     Integer(u64),
-    /// A number that is no integer, negative, or too large, as a message shows it.
+    /// A number that is no integer, negative, or too large, as text for a message.
     Number(String),
     Text(Cow<'a, str>),
     List(Vec<Node<'a>>),
@@ -100,7 +99,7 @@ impl<'a> Node<'a> {
         Err(Fault::new(reason).in_field(name))
     }
 
-    /// The field `name` of an object, read by `read`; an error if it is missing.
+    /// Reads the field `name` of an object with `read`. A missing field is an error.
     pub(super) fn field<T>(
         &self,
         name: &str,
@@ -110,7 +109,7 @@ impl<'a> Node<'a> {
         self.optional(name, read)?.ok_or_else(missing)
     }
 
-    /// Reads the field `name` of an object by `read`. `None` if it is missing or null.
+    /// Reads the field `name` of an object with `read`, or returns `None` if it is missing or null.
     pub(super) fn optional<T>(
         &self,
         name: &str,
@@ -126,7 +125,7 @@ impl<'a> Node<'a> {
             .map_err(|fault| fault.in_field(name))
     }
 
-    /// The elements of a list, each read by `read`.
+    /// Reads the elements of a list, each with `read`.
     pub(super) fn list<T>(
         &self,
         read: impl Fn(&Node<'a>) -> Result<T, Fault>,
@@ -147,8 +146,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns an integer of at most `bits` bits: a number, or a text of decimal digits, or of hexadecimal ones
-    /// after `0x`.
+    /// Returns an integer of at most `bits` bits: a number, or a text of decimal digits, or of hexadecimal digits after `0x`.
     pub(super) fn integer(&self, bits: u32) -> Result<u64, Fault> {
         let value = match self {
             Node::Integer(value) => Some(*value),
@@ -162,7 +160,7 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// Bytes in hexadecimal, two digits each.
+    /// Returns bytes from hexadecimal text, two digits each.
     pub(super) fn bytes(&self) -> Result<Vec<u8>, Fault> {
         let text = self.text()?;
         let (pairs, rest) = text.as_bytes().as_chunks::<2>();
@@ -179,18 +177,18 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Returns the value of an integer's text. `None` if it is none, or has more than 64 bits.
+/// Parses an integer's text. Returns `None` if it is invalid, or exceeds 64 bits.
 fn parse(text: &str) -> Option<u64> {
     let (digits, radix) = match text.strip_prefix("0x") {
         Some(digits) => (digits, 16),
         None => (text, 10),
     };
-    // `from_str_radix` would also take a sign.
+    // `from_str_radix` would also accept a sign.
     let plain = digits.chars().all(|c| c.is_digit(radix));
     plain.then(|| u64::from_str_radix(digits, radix).ok())?
 }
 
-/// What a message says was found.
+/// Formats the actual value for a message.
 impl fmt::Display for Node<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

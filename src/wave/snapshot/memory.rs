@@ -1,4 +1,4 @@
-//! What is known of one memory.
+//! Holds the known bytes of one memory.
 #![warn(clippy::cast_possible_truncation)]
 
 use core::ops::Range;
@@ -7,10 +7,10 @@ use super::fault;
 use crate::error::Result;
 use crate::wave::Memory;
 
-/// The size of an address in a process, in bytes; USAGE "Address Spaces" knows no other.
+/// The size of an address in a process, in bytes. USAGE "Address Spaces" has no other.
 const PROCESS_ADDRESS_BYTES: u8 = 8;
 
-/// The size of a memory, in bytes, whatever is really there.
+/// Returns the size of a memory's address space, in bytes, regardless of the mapped memory.
 const fn size(memory: Memory) -> u128 {
     memory.address_space().size_in_bits(PROCESS_ADDRESS_BYTES) / 8
 }
@@ -33,7 +33,7 @@ fn end(address: u64, len: usize) -> u128 {
     u128::from(address).wrapping_add(len as u128)
 }
 
-/// Bytes that follow each other, at least one.
+/// Consecutive bytes, at least one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Region {
     address: u64,
@@ -45,7 +45,7 @@ impl Region {
         end(self.address, self.bytes.len())
     }
 
-    /// Where `len` bytes at `address` stand among these, if all do.
+    /// Returns the position of `len` bytes at `address` in this region, if it has them all.
     fn position(&self, address: u64, len: usize) -> Option<Range<usize>> {
         let start = usize::try_from(address.checked_sub(self.address)?).ok()?;
         let end = start.checked_add(len)?;
@@ -53,8 +53,7 @@ impl Region {
     }
 }
 
-/// All bytes that are known, in regions that neither overlap nor touch, in ascending order; so a read
-/// never needs more than one of them.
+/// All known bytes, in regions that neither overlap nor touch, in ascending order. A read therefore never needs more than one region.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Regions(Vec<Region>);
 
@@ -67,20 +66,20 @@ impl Regions {
             .map(|region| (region.address, region.bytes.as_slice()))
     }
 
-    /// Returns the number of the only region that can hold the byte at `address`.
+    /// Returns the index of the only region that can contain the byte at `address`.
     fn find(&self, address: u64) -> Option<usize> {
         self.0
             .partition_point(|region| region.address <= address)
             .checked_sub(1)
     }
 
-    /// Returns the `len` bytes at `address`. `None` if one of them is not known.
+    /// Returns the `len` bytes at `address`, or `None` if one of them is unknown.
     pub(super) fn read(&self, address: u64, len: usize) -> Option<&[u8]> {
         let region = self.0.get(self.find(address)?)?;
         region.bytes.get(region.position(address, len)?)
     }
 
-    /// Returns the `len` bytes at `address`, to be replaced. `None` if one of them is not known.
+    /// Returns the `len` bytes at `address`, for writing, or `None` if one of them is unknown.
     pub(super) fn write(&mut self, address: u64, len: usize) -> Option<&mut [u8]> {
         let index = self.find(address)?;
         let region = self.0.get_mut(index)?;
@@ -88,10 +87,10 @@ impl Regions {
         region.bytes.get_mut(position)
     }
 
-    /// Adds `bytes`, at least one, at `address`; they lie within the memory. In ascending order of
-    /// addresses, any number of regions takes time in proportion to their bytes.
+    /// Adds `bytes`, at least one, at `address`. They must be within the memory. If addresses ascend, adding many regions takes time proportional to
+    /// their bytes.
     ///
-    /// Fails with an address where other bytes are known already; then nothing changes.
+    /// Fails with an address at which different bytes are known already, without changing anything.
     pub(super) fn insert(&mut self, address: u64, bytes: &[u8]) -> Result<(), u64> {
         let (start, end) = (u128::from(address), end(address, bytes.len()));
         let first = self.0.partition_point(|region| region.end() < start);
@@ -122,8 +121,7 @@ impl Regions {
     }
 }
 
-/// Fails with the first address where both `region` and `bytes` at `address` have a byte, but not the
-/// same.
+/// Fails with the first address at which `region`, and `bytes` at `address`, have different bytes.
 fn agree(region: &Region, address: u64, bytes: &[u8]) -> Result<(), u64> {
     let start = address.max(region.address);
     let before = |from: u64| usize::try_from(start.saturating_sub(from)).unwrap_or(usize::MAX);

@@ -1,8 +1,7 @@
-//! [`Snapshot`]: one stopped wavefront in memory and, with the feature `serde`, in a file of the form
-//! `hetdwarf-wave/1`.
+//! Implements [`Snapshot`]: one stopped wavefront in memory and, with the feature `serde`, in a file of the format `hetdwarf-wave/1`.
 //!
-//! It answers what a debugger answers, and leaves to others what the registers and bytes mean. A register
-//! or byte that nobody gave is unavailable.
+//! It implements the interface to a debugger. Interpreting registers and bytes is left to the callers. A register or byte that was not set is
+//! unavailable.
 
 mod contents;
 #[cfg(feature = "serde")]
@@ -26,7 +25,7 @@ use crate::error::{Error, Result};
 use contents::Contents;
 use memory::Regions;
 
-/// One stopped wavefront, with all that is known of it.
+/// The known state of a stopped wavefront.
 ///
 /// ```
 /// use hetdwarf::arch::{Register, WaveSize};
@@ -48,27 +47,27 @@ use memory::Regions;
 pub struct Snapshot {
     /// The processor, as in `-mcpu`: `gfx1100`, `gfx90a:xnack+`.
     pub target: String,
-    /// The load address: added to an address of the code object to get a run-time address.
+    /// The load address: the difference between run-time addresses and addresses of the code object.
     pub load_address: LoadAddress,
     /// The apertures of the generic address space for local and private memory. `None` if unknown.
     pub apertures: Option<Apertures>,
     /// The dispatch of the wave. `None` if unknown.
     pub dispatch: Option<Dispatch>,
-    /// Why the wave stopped, if it is known.
+    /// The reasons why the wave stopped, if known.
     pub stop: Option<StopReasons>,
-    /// The address of the access that faulted, if it is known; in global memory.
+    /// The address of the access that faulted, in global memory, if known.
     pub fault_address: Option<u64>,
     wave_size: WaveSize,
     focus_lane: Option<Lane>,
-    /// By DWARF number; always with `PC_64`.
+    /// The registers by DWARF number, including `PC_64`.
     registers: BTreeMap<Register, Contents>,
-    /// Those without a number.
+    /// The registers without a DWARF number.
     unnumbered: BTreeMap<UnnumberedRegister, u64>,
     memory: BTreeMap<Memory, Regions>,
 }
 
 impl Snapshot {
-    /// Creates a wave of which nothing is known but where it stands.
+    /// Creates a wave with only a known position.
     ///
     /// * `pc`: a run-time address.
     #[must_use]
@@ -93,20 +92,20 @@ impl Snapshot {
         }
     }
 
-    /// The run-time address of the next instruction.
+    /// Returns the run-time address of the next instruction.
     #[must_use]
     pub fn pc(&self) -> ProcessAddress {
         let pc = self.registers.get(&Register::PC_64);
         ProcessAddress(pc.map_or(0, Contents::low))
     }
 
-    /// Returns the lane that the user looks at. `None` if none is chosen.
+    /// Returns the lane selected by the user, or `None` if none is selected.
     #[must_use]
     pub fn focus_lane(&self) -> Option<Lane> {
         self.focus_lane
     }
 
-    /// Chooses the lane that the user looks at.
+    /// Sets the lane selected by the user.
     ///
     /// # Errors
     /// If the wave has no such lane.
@@ -123,7 +122,7 @@ impl Snapshot {
         }
     }
 
-    /// Gives a register that all lanes share its value, zero-extended to the register's size.
+    /// Sets the value of a register that all lanes share, zero-extended to the register's size.
     ///
     /// # Errors
     /// If the value has more bits than the register, or the register is reserved, of the other wave
@@ -148,7 +147,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Gives a register that DWARF has no number for its value.
+    /// Sets the value of a register without a DWARF number.
     ///
     /// # Errors
     /// If the value has more bits than the register.
@@ -184,10 +183,10 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Gives the bytes at `address` of `memory`.
+    /// Sets the bytes at `address` of `memory`.
     ///
     /// # Errors
-    /// If they reach past the end of the memory, or differ from bytes given before; then nothing changes.
+    /// If they reach past the end of the memory, or differ from bytes set before. Nothing changes then.
     pub fn add_memory(&mut self, memory: Memory, address: u64, bytes: &[u8]) -> Result<()> {
         memory::check(memory, address, bytes.len())?;
         if bytes.is_empty() {
@@ -202,26 +201,24 @@ impl Snapshot {
         })
     }
 
-    /// Reads a file of the form `hetdwarf-wave/1` (`spec-notes/snapshot.md`). A field that the form does not have
-    /// is an error, so that one whose name is mistyped is not taken as missing.
+    /// Reads a file of the format `hetdwarf-wave/1` (`spec-notes/snapshot.md`). An unknown field is an error, so that a mistyped name is not ignored.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::error::ErrorKind::Malformed) if it is not of that form; the text
-    /// says which field, and what was expected there.
+    /// [`ErrorKind::Malformed`](crate::error::ErrorKind::Malformed) if it does not have that format. The error gives the field, and the expected
+    /// value.
     #[cfg(feature = "serde")]
     pub fn from_json(text: &[u8]) -> Result<Snapshot> {
         read::from_json(text)
     }
 
-    /// Returns the file of the form `hetdwarf-wave/1` that [`from_json`](Snapshot::from_json) reads back to the
-    /// same snapshot.
+    /// Returns a file of the format `hetdwarf-wave/1`, which [`from_json`](Snapshot::from_json) reads back to an equal snapshot.
     #[cfg(feature = "serde")]
     #[must_use]
     pub fn to_json(&self) -> String {
         write::Document(self).to_string()
     }
 
-    /// Returns the size of a register that this wave can have, in bits.
+    /// Returns the size of a register of this wave, in bits.
     fn size_of(&self, register: Register) -> Result<u32> {
         let number = register.number();
         let Some(size) = register.size_in_bits() else {
@@ -238,7 +235,7 @@ impl Snapshot {
     }
 }
 
-/// Returns an error of a snapshot.
+/// Creates an error about a snapshot.
 fn fault(reason: String) -> Error {
     Error::malformed("wave snapshot", reason)
 }

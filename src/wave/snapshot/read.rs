@@ -1,4 +1,4 @@
-//! Reading a file of the form `hetdwarf-wave/1`.
+//! Reads a file of the format `hetdwarf-wave/1`.
 
 use super::json::{Fault, Node};
 use super::{Snapshot, fault, memory};
@@ -11,7 +11,7 @@ use crate::limits::Limits;
 use crate::meter::Meter;
 use crate::wave::{Dispatch, Memory, StopReason, StopReasons};
 
-/// The name and version of the form.
+/// The name and version of the format.
 pub(super) const FORMAT: &str = "hetdwarf-wave/1";
 
 /// The fields of the document.
@@ -30,13 +30,13 @@ const DOCUMENT: &[&str] = &[
     "fault_address",
 ];
 
-/// Those of a memory region.
+/// The fields of a memory region.
 const REGION: &[&str] = &["space", "address", "bytes"];
 
-/// Those of the apertures.
+/// The fields of the apertures.
 const APERTURES: &[&str] = &["shared_base", "private_base"];
 
-/// Those of the dispatch.
+/// The fields of the dispatch.
 const DISPATCH: &[&str] = &[
     "workgroup_id",
     "workgroup_size",
@@ -52,8 +52,8 @@ pub(super) fn from_json(text: &[u8]) -> Result<Snapshot> {
     document(&root).map_err(|found| fault(found.to_string()))
 }
 
-/// Checks that what `serde_json` makes of a text is in proportion to it. A list has a value of some 32 bytes for each of its
-/// commas, and may have room for as many again; an object has a table of some 700 bytes, however little is in it.
+/// Checks that the memory for `serde_json`'s result is in proportion to the text. A list has a value of some 32 bytes for each comma, and may have
+/// double capacity. An object has a table of some 700 bytes, even if it has little content.
 fn check_room(text: &[u8]) -> Result<()> {
     const VALUE: u64 = 2 * size_of::<Node<'_>>() as u64;
     const OBJECT: u64 = 11 * (size_of::<Node<'_>>() + size_of::<String>()) as u64 + 128;
@@ -73,7 +73,7 @@ fn document(root: &Node<'_>) -> Result<Snapshot, Fault> {
         FORMAT => Ok(()),
         _ => Err(Fault::expected(&format!("\"{FORMAT}\""), node)),
     })?;
-    // The fields of another version are another matter.
+    // Another version may have other fields.
     root.only(DOCUMENT)?;
     let target = root.field("target", |node| node.text().map(str::to_owned))?;
     let wave_size = root.field("wave_size", |node| {
@@ -108,7 +108,7 @@ fn document(root: &Node<'_>) -> Result<Snapshot, Fault> {
     Ok(snapshot)
 }
 
-/// What is wrong, without the name of the document, which is added at the end.
+/// Returns the fault without the name of the document, which is added at the end.
 fn reason(error: Error) -> Fault {
     if let ErrorKind::Malformed { reason, .. } = error.kind() {
         Fault::new(reason)
@@ -180,7 +180,7 @@ fn regions(snapshot: &mut Snapshot, node: &Node<'_>) -> Result<(), Fault> {
         memory::check(space, address, bytes.len()).map_err(reason)?;
         Ok((space, address, bytes))
     })?;
-    // Ascending addresses are added in one go, however many there are.
+    // Ascending addresses are added efficiently, regardless of their number.
     regions.sort_by_key(|&(space, address, _)| (space, address));
     for (space, address, bytes) in regions {
         snapshot
@@ -190,7 +190,7 @@ fn regions(snapshot: &mut Snapshot, node: &Node<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads the name of a memory that really exists.
+/// Reads the name of a hardware memory.
 fn space(node: &Node<'_>) -> Result<Memory, Fault> {
     match AddressSpace::from_name(node.text()?) {
         Some(AddressSpace::None) => Ok(Memory::Global),
@@ -239,7 +239,7 @@ fn dispatch(node: &Node<'_>) -> Result<Dispatch, Fault> {
     })
 }
 
-/// Reads why the wave stopped.
+/// Reads the stop reasons.
 fn stop(node: &Node<'_>) -> Result<StopReasons, Fault> {
     let mut reasons = StopReasons::default();
     let names = node.list(|node| {

@@ -47,7 +47,7 @@ fn vgpr(n: u16) -> Register {
     Register::vgpr(n, WaveSize::Wave32).unwrap()
 }
 
-/// Returns the bytes of a register. `None` if they are unavailable.
+/// Returns the bytes of a register, or `None` if they are unavailable.
 fn register(wave: &Snapshot, register: Register, bits: Range<u32>) -> Option<Vec<u8>> {
     let mut out = vec![0xee; (bits.end as usize - bits.start as usize) / 8];
     match wave.read_register(register, bits, &mut out) {
@@ -57,7 +57,7 @@ fn register(wave: &Snapshot, register: Register, bits: Range<u32>) -> Option<Vec
     }
 }
 
-/// Returns the bytes of a memory. `None` if they are unavailable.
+/// Returns the bytes of a memory, or `None` if they are unavailable.
 fn bytes(wave: &Snapshot, memory: Memory, address: u64, len: usize) -> Option<Vec<u8>> {
     let mut out = vec![0xee; len];
     match wave.read_memory(memory, address, &mut out) {
@@ -147,7 +147,7 @@ fn memory_reads_across_regions_that_touch() {
     assert_eq!(bytes(&wave, Memory::Local, 0x1000, 1), None);
     assert_eq!(bytes(&wave, Memory::Local, 0x1000, 0), Some(vec![]));
     assert_eq!(bytes(&wave, Memory::Global, u64::MAX, 2), None);
-    // The gap closes.
+    // This closes the gap.
     wave.add_memory(Memory::Global, 0x1005, &[6, 7, 8, 9, 10])
         .unwrap();
     let all = Some((1..=10).collect());
@@ -200,7 +200,7 @@ fn memory_ends_with_its_addresses() {
     }
 }
 
-/// Every way to add up to three regions to eight bytes, against a byte at a time.
+/// Every way to add up to three regions to eight bytes, compared with adding single bytes.
 #[test]
 fn regions_in_any_order_give_the_same_memory() {
     let content = [3u8, 1, 4, 1, 5, 9, 2, 6];
@@ -295,7 +295,7 @@ fn registers_take_only_values_that_they_can_hold() {
 #[cfg(feature = "serde")]
 mod json;
 
-/// Objects of six bytes, of which a reader of JSON makes a hundred times as much.
+/// Objects of six bytes, for which a JSON reader allocates a hundred times as much.
 #[test]
 fn a_text_that_would_need_much_is_refused() {
     let list = [r#"{"":0}"#].repeat(1 << 20).join(",");

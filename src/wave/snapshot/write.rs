@@ -1,4 +1,4 @@
-//! Writing a file of the form `hetdwarf-wave/1`, a register or region a line.
+//! Writes a file of the format `hetdwarf-wave/1`, with one line for each register or region.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use super::read::FORMAT;
 use crate::arch::{Apertures, Lane, Register, RegisterName, WaveSize};
 use crate::wave::{Dispatch, StopReason, StopReasons};
 
-/// A snapshot whose text is its file.
+/// A snapshot that displays as its file.
 #[derive(Debug)]
 pub(super) struct Document<'a>(pub(super) &'a Snapshot);
 
@@ -30,7 +30,7 @@ impl fmt::Display for Document<'_> {
         f.write_str(" \"registers\": {")?;
         let mut separator = "\n  ";
         for (&register, contents) in &snapshot.registers {
-            // The document has it on its own.
+            // The document has a separate field for it.
             if register == Register::PC_64 {
                 continue;
             }
@@ -83,8 +83,8 @@ impl fmt::Display for Document<'_> {
     }
 }
 
-/// The name that reads back as the register: the assembler's, but LLVM's for the program counter of a
-/// 32-bit process, as `pc` is that of a 64-bit one.
+/// Returns the name that reads back as the register: the assembler's, or LLVM's for the program counter of a 32-bit process, as `pc` is the 64-bit
+/// one.
 fn name(register: Register, wave_size: WaveSize) -> Option<RegisterName> {
     let same = |name: &RegisterName| {
         Register::from_name(&name.to_string(), Some(wave_size)) == Some(register)
@@ -148,7 +148,7 @@ fn stop(f: &mut fmt::Formatter<'_>, reasons: StopReasons) -> fmt::Result {
     write!(f, ",\n \"stop\": {names:?}")
 }
 
-/// Bytes as hexadecimal digits, in address order.
+/// Formats bytes as hexadecimal digits, in address order.
 struct Hex<'a>(&'a [u8]);
 
 impl fmt::Display for Hex<'_> {

@@ -1,4 +1,4 @@
-//! The verdict in one sentence, with the line of source, the instruction and the lanes.
+//! Prints the verdict in one sentence, with the source line, the instruction and the lanes.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -15,7 +15,7 @@ use crate::lanes::ranges;
 use crate::style::{ALARM, BOLD, FAINT};
 use crate::wrap::filled;
 
-/// How many lanes are shown one by one, how many candidates, and the lines of how many waves of a hang.
+/// The most lanes and candidates that are listed, and the most waves of a hang with source lines.
 const LANES: usize = 4;
 const CANDIDATES: usize = 4;
 const LINES: usize = 4;
@@ -44,7 +44,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// The lines of source of a hang: the barrier, and where the waves are that have not reached it; or the lines of a loop.
+    /// Prints the source lines of a hang: the barrier and the lines of the waves that have not reached it, or the lines of a loop.
     fn hang_lines(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         let document = self.document;
         if document.verdict.kind != "hang" {
@@ -89,7 +89,7 @@ impl Printer<'_> {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         let Some(fault) = &wave.fault else {
-            // The wave is shown in full below, with its line.
+            // The wave and its line are shown in full below.
             return Ok(());
         };
         let Some((first, others)) = fault.candidates.split_first() else {
@@ -104,7 +104,7 @@ impl Printer<'_> {
         less_likely(others, out)
     }
 
-    /// The frames of an access, each with its line of source.
+    /// Prints the frames of an access, each with its source line.
     fn fault_frames(
         &mut self,
         access: &FaultCandidateDocument,
@@ -137,7 +137,7 @@ fn instruction(access: &FaultCandidateDocument, out: &mut dyn Write) -> Result<(
     Ok(())
 }
 
-/// The lanes at fault with their addresses.
+/// Prints the faulting lanes with their addresses.
 fn lanes_of(first: &FaultCandidateDocument, out: &mut dyn Write) -> Result<(), Failure> {
     for one in first.lanes.iter().take(LANES) {
         let item = one
@@ -166,7 +166,7 @@ fn lanes_of(first: &FaultCandidateDocument, out: &mut dyn Write) -> Result<(), F
     Ok(())
 }
 
-/// The other candidates.
+/// Prints the less likely candidates.
 fn less_likely(others: &[FaultCandidateDocument], out: &mut dyn Write) -> Result<(), Failure> {
     if !others.is_empty() {
         writeln!(out, "  {FAINT}or, less likely:{FAINT:#}")?;

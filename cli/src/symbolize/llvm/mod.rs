@@ -1,7 +1,7 @@
-//! Answers as llvm-symbolizer 22 prints them, for programs that read its output.
+//! Prints answers like llvm-symbolizer 22, for programs that parse its output.
 //!
-//! Names, lines and the choice of symbols follow llvm-symbolizer, also where the other formats are better. Differences that are left are listed in
-//! `spec-notes/symbolize.md`.
+//! Names, lines and the choice of symbols follow llvm-symbolizer, even if the other formats are better. `spec-notes/symbolize.md` lists the
+//! remaining differences.
 
 mod request;
 mod symbols;
@@ -22,7 +22,7 @@ use hetdwarf::untrusted::Untrusted;
 use request::{Command, Place, Request};
 use symbols::Symbols;
 
-/// As many bytes of a line are read at once; the rest is a line of its own.
+/// The most bytes of a line that are read at once. The rest becomes a line of its own.
 const LINE: usize = 1023;
 
 /// A frame as it is printed.
@@ -105,7 +105,7 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
         }
     }
 
-    /// Returns the code object that has an address of the process, and the address in it.
+    /// Returns the code object that contains an address of the process, and the address in it.
     fn object_at(&mut self, address: u64) -> Option<(usize, u64)> {
         let address = ProcessAddress(address);
         let objects = self.answers.symbolizer.objects_at(address);
@@ -163,7 +163,7 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
         frames
     }
 
-    /// Prints the lines of all symbols of a name.
+    /// Prints the lines of all symbols with this name.
     fn symbol(&mut self, name: &str, offset: u64, out: &mut dyn Write) -> Result<(), Failure> {
         let mut places = Vec::new();
         for (object, symbols) in self.symbols.iter().enumerate() {
@@ -212,7 +212,7 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
     }
 }
 
-/// Returns a frame as it is printed; None for code without a function whose file is not known.
+/// Returns a frame as it is printed. Returns None for code without a function and with an unknown file.
 fn shown(
     names: FunctionNames,
     basenames: bool,

@@ -1,13 +1,13 @@
-//! A line as llvm-symbolizer reads it.
+//! Parses a line as llvm-symbolizer does.
 
-/// What a line asks for.
+/// The request in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) command: Command,
     pub(super) place: Place,
 }
 
-/// What is asked.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     /// Functions and lines.
@@ -18,7 +18,7 @@ pub(super) enum Command {
     Frame,
 }
 
-/// What it is asked of.
+/// The address or symbol of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Address(u64),
@@ -28,7 +28,7 @@ pub(super) enum Place {
 /// White space of C.
 const BLANKS: [char; 6] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r'];
 
-/// Parses a line. One that is not understood gives the reason.
+/// Parses a line. The error is the reason why it is malformed.
 pub(super) fn parse(line: &str) -> Result<Request, &'static str> {
     let commands = [
         ("CODE ", Command::Code),
@@ -67,7 +67,7 @@ pub(super) fn parse(line: &str) -> Result<Request, &'static str> {
     })
 }
 
-/// Parses a number whose prefix says in which base it is: `0x`, `0b`, `0o` or `0`.
+/// Parses a number with an optional base prefix: `0x`, `0b`, `0o` or `0`.
 fn number(text: &str) -> Option<u64> {
     let prefixes = [("0x", 16), ("0X", 16), ("0b", 2), ("0B", 2), ("0o", 8)];
     let prefixed = prefixes
@@ -78,7 +78,7 @@ fn number(text: &str) -> Option<u64> {
         let octal = octal.filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
         octal.map_or((text, 10), |rest| (rest, 8))
     });
-    // A sign is no digit.
+    // A sign is not a digit.
     let is_number = digits.bytes().all(|byte| byte.is_ascii_alphanumeric());
     u64::from_str_radix(digits, base).ok().filter(|_| is_number)
 }

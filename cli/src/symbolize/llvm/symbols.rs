@@ -1,7 +1,7 @@
-//! The symbol table as llvm-symbolizer reads it.
+//! Reads the symbol table as llvm-symbolizer does.
 //!
-//! It differs from [`Program::symbol_at`](hetdwarf::inspect::Program::symbol_at): data and labels name code too, of several symbols at an address
-//! the largest counts and then the last, and one without a size reaches to the next.
+//! It differs from [`Program::symbol_at`](hetdwarf::inspect::Program::symbol_at) in three ways. Data and labels also name code. Among
+//! several symbols at an address, the largest is chosen, and then the last. A symbol without a size extends to the next symbol.
 
 use core::cell::OnceCell;
 
@@ -10,13 +10,13 @@ use hetdwarf::object::{CodeObject, Symbol, SymbolKind, SymbolSection};
 /// `STT_GNU_IFUNC`.
 const INDIRECT_FUNCTION: u8 = 10;
 
-/// A symbol that stands for memory.
+/// A symbol for an address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Named<'a> {
     pub(super) name: &'a str,
     pub(super) address: u64,
     pub(super) size: u64,
-    /// Of a symbol that no other file sees, the source file that the table says it is from.
+    /// For a local symbol, the source file in the symbol table.
     pub(super) file: Option<&'a str>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Named<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Symbols<'a> {
     by_address: Vec<Named<'a>>,
-    /// The same, sorted by name and then by address when a name is first asked for.
+    /// The symbols sorted by name and then by address, filled when a name is first looked up.
     by_name: OnceCell<Vec<Named<'a>>>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Symbols<'a> {
                 });
             }
         }
-        // The sort is stable: of equal ones the last of the table stays the last.
+        // The sort is stable: among equal symbols, the last in the table stays last.
         found.sort_by_key(|named| (named.address, named.size));
         let mut kept: Vec<Named<'a>> = Vec::with_capacity(found.len());
         for named in found {
@@ -69,7 +69,7 @@ impl<'a> Symbols<'a> {
         Some(named).filter(|named| named.size == 0 || offset < named.size)
     }
 
-    /// Returns the symbols of a name, in the order of their addresses.
+    /// Returns the symbols with this name, ordered by address.
     pub(super) fn named(&self, name: &str) -> &[Named<'a>] {
         let sorted = self.by_name.get_or_init(|| {
             let mut sorted = self.by_address.clone();

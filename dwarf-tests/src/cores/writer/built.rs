@@ -1,4 +1,4 @@
-//! A process at its death, as memory and the contents of a note, which can be damaged.
+//! Holds a crashed process as memory and the contents of a note, both of which tests can damage.
 
 use super::set64;
 
@@ -7,13 +7,13 @@ use super::set64;
 pub struct Region {
     /// Its address.
     pub address: u64,
-    /// What it has.
+    /// The contents.
     pub bytes: Vec<u8>,
-    /// True if only the GPU's half has the bytes.
+    /// True if only the GPU's half contains the bytes.
     pub of_gpu: bool,
 }
 
-/// A process at its death.
+/// A process at the time of its crash.
 #[derive(Clone, Debug)]
 pub struct Built {
     /// Its memory.
@@ -32,7 +32,7 @@ impl Built {
         });
     }
 
-    /// The region that has an address, and where in it.
+    /// Returns the region that contains an address, and the offset in it.
     fn find(&mut self, address: u64) -> (&mut Region, usize) {
         let region = self.regions.iter_mut().find(|region| {
             (region.address..region.address + region.bytes.len() as u64).contains(&address)
@@ -48,7 +48,7 @@ impl Built {
         region.bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
     }
 
-    /// Four bytes of memory.
+    /// Returns four bytes of memory.
     pub fn get32(&mut self, address: u64) -> u32 {
         let (region, at) = self.find(address);
         u32::from_le_bytes(region.bytes[at..at + 4].try_into().unwrap())
@@ -60,7 +60,7 @@ impl Built {
         set64(&mut region.bytes, at, value);
     }
 
-    /// Takes memory away, from an address to the end of its region.
+    /// Removes memory from an address to the end of its region.
     pub fn cut(&mut self, address: u64) {
         let (region, at) = self.find(address);
         region.bytes.truncate(at);

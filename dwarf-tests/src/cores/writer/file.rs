@@ -1,15 +1,15 @@
-//! The files of a process: both halves in one, and each by itself.
+//! Writes the files of a process: both halves merged, and each half by itself.
 
 use super::{Built, Region, put32, put64, set64};
 
 impl Built {
-    /// Both in one file, as `roccoremerge` and `gcore` write it.
+    /// Returns both halves in one file, as `roccoremerge` and `gcore` write it.
     #[must_use]
     pub fn merged(&self) -> Vec<u8> {
         self.file(62, 0, |_| true, Some(&self.note))
     }
 
-    /// What the runtime writes.
+    /// Returns the half that the runtime writes.
     #[must_use]
     pub fn gpu_half(&self) -> Vec<u8> {
         let gpu: Vec<Region> = self.regions.iter().filter(|r| r.of_gpu).cloned().collect();
@@ -20,13 +20,13 @@ impl Built {
         only.file(224, 64, |_| true, Some(&self.note))
     }
 
-    /// What the kernel writes: memory of the GPU has no bytes.
+    /// Returns the half that the kernel writes. It has no bytes of GPU memory.
     #[must_use]
     pub fn host_half(&self) -> Vec<u8> {
         self.file(62, 0, |region| !region.of_gpu, None)
     }
 
-    /// More than 65,534 program headers: the number is in section header 0, and most segments are of one byte.
+    /// Returns a file with more than 65,534 program headers: their number is in section header 0, and most segments have one byte.
     #[must_use]
     pub fn with_many_segments(&self, count: u32) -> Vec<u8> {
         let mut many = self.clone();
@@ -68,7 +68,7 @@ impl Built {
         let start = (64 + headers * 56) as u64;
         let mut notes = Vec::new();
         add_note(&mut notes, b"CORE\0", 1, &[0x55; 12]);
-        // A note of the type with another name is not it.
+        // A note with this type and another name must be ignored.
         add_note(&mut notes, b"OTHER\0", 33, &[0x66; 8]);
         if let Some(note) = note {
             add_note(&mut notes, b"AMDGPU\0", 33, note);

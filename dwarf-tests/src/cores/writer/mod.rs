@@ -1,8 +1,8 @@
-//! Writes core files of processes that never ran.
+//! Writes core files of invented processes.
 //!
-//! What is written is chosen by the caller ([`CoreSpec`]); contents of registers are made from the wave's number, so
-//! that each is different and a test can tell which one it sees. [`Built`] is what a process would be at its death, and
-//! can be damaged before it becomes a file.
+//! The caller chooses the structure ([`CoreSpec`]). The contents of registers are derived from the wave's number, so that each value is
+//! unique and a test can identify it. [`Built`] is the process at the time of its crash, which tests can damage before it is written to a
+//! file.
 
 mod built;
 mod file;

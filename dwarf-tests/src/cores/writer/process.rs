@@ -1,38 +1,37 @@
-//! The process of a specification: the note, the list of code objects, queues with their rings, save areas and
-//! scratch.
+//! Builds the process of a specification: the note, the list of code objects, and queues with their rings, save areas and scratch.
 
 use super::{Built, CoreSpec, QueueSpec, WaveSpec, put32, put64, set64};
 
-/// Where the parts of a process are.
+/// The addresses and offsets of the parts of a process.
 pub mod at {
     /// `r_debug`.
     pub const R_DEBUG: u64 = 0x7fb0_0000_42e0;
-    /// An entry of the list of code objects.
+    /// Returns the address of an entry in the list of code objects.
     #[must_use]
     pub fn entry(n: u64) -> u64 {
         0x7fb0_0001_0000 + n * 0x400
     }
-    /// The read index of a queue.
+    /// Returns the address of a queue's read index.
     #[must_use]
     pub fn read_index(queue: u64) -> u64 {
         0x7fb0_1000_0080 + queue * 0x1_0000
     }
-    /// The ring of a queue.
+    /// Returns the address of a queue's ring.
     #[must_use]
     pub fn ring(queue: u64) -> u64 {
         0x7fb0_2000_0000 + queue * 0x100_0000
     }
-    /// The save area of a queue.
+    /// Returns the address of a queue's save area.
     #[must_use]
     pub fn save_area(queue: u64) -> u64 {
         0x7fb1_0000_0000 + queue * 0x4000_0000
     }
-    /// The scratch of a queue.
+    /// Returns the address of a queue's scratch.
     #[must_use]
     pub fn scratch(queue: u64) -> u64 {
         0x7fc0_0000_0000 + queue * 0x1_0000_0000
     }
-    /// Where the control stack is in a save area.
+    /// The offset of the control stack in a save area.
     pub const STACK: u64 = 64;
     /// The descriptor of every kernel.
     pub const KERNEL: u64 = 0x7f40_0000_0940;
@@ -46,7 +45,7 @@ pub mod at {
 pub const GPU_ID: u32 = 4660;
 
 impl CoreSpec {
-    /// The process at its death.
+    /// Builds the process at the time of its crash.
     #[must_use]
     pub fn build(&self) -> Built {
         let mut built = Built {
@@ -138,7 +137,7 @@ impl CoreSpec {
         structure[140..144].copy_from_slice(&tmpring.to_le_bytes());
         set64(&mut structure, 160, at::scratch(index));
         let of_xcc = generation.scratch_of_xcc(queue.scratch_waves, engines, queue.scratch_bytes);
-        // Afterwards another field is here.
+        // In later versions this is another field.
         let field = if self.version <= 10 {
             of_xcc
         } else {
@@ -171,7 +170,7 @@ impl CoreSpec {
         }
     }
 
-    /// The size of the save area of an XCC.
+    /// Returns the size of the save area of an XCC.
     fn area_size(&self, queue: &QueueSpec) -> u32 {
         let areas = queue
             .waves
@@ -188,7 +187,7 @@ impl CoreSpec {
             // The second word of a state can have any bits.
             let state = self.generation.state(wave, 0xe29e_52cc ^ wave.seed);
             if last.first() != state.first() {
-                // An event, with the bit of a state or without.
+                // An event, with or without the bit of a state.
                 stack.push(0x4000_0000 | wave.seed << 31);
                 stack.extend(&state);
                 last = state;

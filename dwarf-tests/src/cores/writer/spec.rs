@@ -1,4 +1,4 @@
-//! What the caller chooses of a process and of its queues.
+//! Defines the caller's choices for a process and its queues.
 
 use super::WaveSpec;
 use crate::cores::generation::Generation;
@@ -6,13 +6,13 @@ use crate::cores::generation::Generation;
 /// A process.
 #[derive(Clone, Debug)]
 pub struct CoreSpec {
-    /// How waves are saved.
+    /// The generation, which determines how waves are saved.
     pub generation: Generation,
-    /// The same as the note numbers it.
+    /// The target's number in the note.
     pub target: u32,
-    /// XCCs.
+    /// The number of XCCs.
     pub xccs: u32,
-    /// Shader engines of an XCC.
+    /// The number of shader engines of an XCC.
     pub engines: u32,
     /// The version of the runtime's interface.
     pub version: u32,
@@ -22,18 +22,18 @@ pub struct CoreSpec {
     pub runtime_state: u32,
     /// True if the note says that trap temporaries are set up.
     pub ttmp_setup: bool,
-    /// True if the agent says so.
+    /// True if the agent says that trap temporaries are set up.
     pub ttmp_always: bool,
     /// The queues.
     pub queues: Vec<QueueSpec>,
     /// The code objects: load address and URI.
     pub objects: Vec<(u64, String)>,
-    /// Other memory of the process: address, bytes, and whether it is in the GPU's half.
+    /// Other memory of the process: address, bytes, and true if it is in the GPU's half.
     pub memory: Vec<(u64, Vec<u8>, bool)>,
 }
 
 impl CoreSpec {
-    /// A process on one GPU without a queue.
+    /// Returns a process on one GPU without a queue.
     #[must_use]
     pub fn new(generation: Generation, target: u32) -> CoreSpec {
         CoreSpec {
@@ -58,16 +58,16 @@ impl CoreSpec {
 pub struct QueueSpec {
     /// Its number.
     pub id: u32,
-    /// Packets of the ring.
+    /// The number of packets of the ring.
     pub packets: u32,
     /// The read index.
     pub read: u64,
     /// The write index.
     pub write: u64,
-    /// Waves that can have scratch, as the register counts them.
+    /// The number of waves that can have scratch, as the register counts them.
     pub scratch_waves: u32,
-    /// Scratch of a wave, in bytes.
+    /// The scratch of a wave, in bytes.
     pub scratch_bytes: u32,
-    /// Waves of each XCC, in the order of its control stack.
+    /// The waves of each XCC, in the order of its control stack.
     pub waves: Vec<Vec<WaveSpec>>,
 }

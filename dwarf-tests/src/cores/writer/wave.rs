@@ -1,4 +1,4 @@
-//! A wave: what the caller chooses of it, what is made up from its number, and its record in a save area.
+//! Describes a wave: the caller's choices, the values derived from its number, and its record in a save area.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::cores::generation::{Generation, halves};
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "fields as in the description of the format")]
 pub struct WaveSpec {
-    /// What its registers are made from.
+    /// The seed of its registers.
     pub seed: u32,
     pub lanes: u32,
     pub vgprs: u32,
@@ -36,17 +36,17 @@ pub struct WaveSpec {
     pub is_stopped: bool,
     pub was_halted: bool,
     pub was_in_handler: bool,
-    /// Launched without the set-up of trap temporaries.
+    /// True if it was launched without initialized trap temporaries.
     pub is_marked: bool,
     pub trap_id: u32,
     pub packet_index: u32,
     pub workgroup: [u32; 3],
     pub wave_in_group: u32,
-    /// Of a wave that ran, in place of what is made up.
+    /// The state of a wave that ran, in place of generated values.
     pub copied: Option<Copied>,
 }
 
-/// What another wave of gfx1100 left, without LDS.
+/// The state of another gfx1100 wave, without LDS.
 #[derive(Clone, Debug)]
 pub struct Copied {
     /// Its record.
@@ -56,7 +56,7 @@ pub struct Copied {
 }
 
 impl Copied {
-    /// The record with another place in the grid and in scratch.
+    /// Returns the record, moved to another position in the grid and in scratch.
     fn record(&self, wave: &WaveSpec) -> Vec<u8> {
         let mut record = self.record.to_vec();
         let ttmps = record.len() - 64;
@@ -74,7 +74,7 @@ impl Copied {
 pub const TRAP_HANDLER: u64 = 0x7fff_0000_1000;
 
 impl WaveSpec {
-    /// A wave of 32 lanes on gfx11, the only one of its workgroup, that is at 0 and runs no lane.
+    /// Returns a wave of 32 lanes on gfx11. It is the only one of its workgroup, is at address 0 and has no active lane.
     #[must_use]
     pub fn of_gfx11() -> WaveSpec {
         WaveSpec {
@@ -113,7 +113,7 @@ impl WaveSpec {
         }
     }
 
-    /// What a register has, or a byte of LDS or scratch.
+    /// Returns the value of a register, or of a byte of LDS or scratch.
     #[must_use]
     pub fn value(&self, kind: &str, number: u32, lane: u32) -> u32 {
         let start = kind
@@ -128,7 +128,7 @@ impl WaveSpec {
         hash
     }
 
-    /// `M0`.
+    /// Returns `M0`.
     #[must_use]
     pub fn m0(&self) -> u32 {
         self.value("m0", 0, 0)
@@ -179,13 +179,13 @@ impl WaveSpec {
         bytes
     }
 
-    /// A byte of LDS, of a workgroup whose first wave this is.
+    /// Returns a byte of LDS, in a workgroup whose first wave this is.
     #[must_use]
     pub fn lds_byte(&self, at: u32) -> u8 {
         self.value("lds", at, 0) as u8
     }
 
-    /// A byte of scratch.
+    /// Returns a byte of scratch.
     #[must_use]
     pub fn scratch_byte(&self, at: u32) -> u8 {
         let copied = self.copied.as_ref();

@@ -1,4 +1,4 @@
-//! Moving entries of the stack, and reading memory.
+//! Generates stack manipulation and memory reads.
 
 use super::op::{join, uleb};
 use super::{Generator, Ty};
@@ -42,7 +42,7 @@ impl Generator<'_, '_> {
         }
     }
 
-    /// Reads memory at the generic value at the top, or makes an address of it.
+    /// Reads memory at the generic value on top of the stack, or makes an address from it.
     pub(super) fn access(&mut self) {
         let choice = self.random.below(8);
         let space = self.random.choose(&[0, 0, 2, 3, 6]);

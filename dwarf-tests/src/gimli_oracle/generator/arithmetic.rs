@@ -1,4 +1,4 @@
-//! Arithmetic, logic, comparisons and conversions, on operands of the types that they want.
+//! Generates arithmetic, logic, comparisons and conversions, with operands of suitable types.
 
 use super::op::{join, uleb};
 use super::{Generator, Ty};
@@ -17,7 +17,7 @@ impl Generator<'_, '_> {
                     self.op(0x1f);
                 } else {
                     self.op(0x19);
-                    // gimli leaves -0.0 as it is.
+                    // gimli leaves -0.0 unchanged.
                     self.push_typed(ty, 0);
                     self.stack.pop();
                     self.op(0x22);
@@ -35,7 +35,7 @@ impl Generator<'_, '_> {
         }
     }
 
-    /// Arithmetic, logic or a comparison of the two entries at the top, which are made of one type.
+    /// Generates arithmetic, logic or a comparison of the two top entries, after making their types equal.
     pub(super) fn binary(&mut self) {
         let Some(below) = self.peek(1) else {
             return self.source();
@@ -77,7 +77,7 @@ impl Generator<'_, '_> {
         }
     }
 
-    /// Makes the integer at the top, which is not counted, one that is not zero.
+    /// Makes the integer on top of the stack nonzero. It is not counted in the modelled stack.
     fn make_odd(&mut self, ty: Option<BaseType>) {
         match ty {
             None => self.op(0x31),
@@ -93,7 +93,7 @@ impl Generator<'_, '_> {
         if top.is_float() || self.stack.len() >= 12 {
             return;
         }
-        // Logical shifts of signed values and arithmetic ones of unsigned values are errors for gimli.
+        // gimli rejects logical shifts of signed values and arithmetic shifts of unsigned values.
         let code = match top.base().map(|ty| ty.kind) {
             None => self.random.choose(&[0x24, 0x25, 0x26]),
             Some(Kind::Signed) => self.random.choose(&[0x24, 0x26]),
@@ -106,7 +106,7 @@ impl Generator<'_, '_> {
                 self.push_typed(ty, u64::from(count));
                 self.stack.pop();
             }
-            // Any number, but below 128: gimli does not cut a generic count to 32 bits.
+            // Any count below 128: gimli does not truncate a generic count to 32 bits.
             1 if self.peek(1) == Some(Ty::Generic) && top == Ty::Generic => {
                 self.ops.push(join(0x08, &[&[0x7f]]));
                 self.op(0x1a);
@@ -135,7 +135,7 @@ impl Generator<'_, '_> {
         }
     }
 
-    /// Converts the entry at the top.
+    /// Converts the top entry.
     pub(super) fn convert_to(&mut self, to: Option<BaseType>) {
         let Some(top) = self.stack.last().copied() else {
             return;
@@ -146,14 +146,14 @@ impl Generator<'_, '_> {
             && ty.kind == Kind::Signed
             && to_float
         {
-            // gimli converts a negative integer by way of the unsigned one.
+            // gimli converts a negative integer through the unsigned type.
             let most = u64::MAX >> (65 - u32::from(ty.bytes) * 8);
             self.push_typed(ty, most);
             self.stack.pop();
             self.op(0x1a);
         }
         if top.is_float() && to.is_none() && self.address_size == 4 {
-            // What does not fit into 32 bits wraps in gimli, and is not defined by DWARF.
+            // A value that exceeds 32 bits wraps in gimli, and is undefined in DWARF.
             self.convert_to(BaseType::at(0x38));
         }
         let code = self.random.choose(&[0xa8, 0xa8, 0xf7]);

@@ -1,14 +1,13 @@
-//! Branches and calls: blocks that leave the stack as it was, and the procedures that are called.
+//! Generates branches and calls: blocks with a neutral effect on the stack, and the called procedures.
 
 use super::op::{Op, join};
 use super::{Generator, Ty};
 use crate::gimli_oracle::UNIT;
 use crate::gimli_oracle::world::Kind;
 
-/// What the procedures that are called do: the bytes and what they push. The entry of number N is at
-/// offset `0x200 + 4 * N`.
+/// The called procedures: their bytes, and the number of values that they push. Entry N is at offset `0x200 + 4 * N`.
 pub const PROCEDURES: [(&[u8], usize); 5] = [
-    // Nothing.
+    // An empty procedure.
     (&[], 0),
     (&[0x35], 1),
     // dup, lit3, ne, bra +1, lit7 in one branch; then another procedure.
@@ -18,17 +17,16 @@ pub const PROCEDURES: [(&[u8], usize); 5] = [
         ],
         2,
     ),
-    // breg of the program counter, then the procedure before.
+    // breg of the program counter, then a call of the previous procedure.
     (&[0x80, 0x7c, 0x98, 0x08, 0x02], 3),
-    // A register: only where a location may stand.
+    // A register location, which is only valid in a location context.
     (&[0x90, 0x28], 0),
 ];
 
 pub const FIRST_PROCEDURE: usize = 0x200;
 
 impl Generator<'_, '_> {
-    /// Something that leaves the stack as it was but for the value of the top: in both branches of a
-    /// decision, in a loop, or jumped over.
+    /// Generates a block that changes at most the value on top of the stack: in both branches of a decision, in a loop, or skipped.
     pub(super) fn block(&mut self) {
         if self.depth >= 2 || self.stack.len() >= 10 {
             return;
@@ -59,7 +57,7 @@ impl Generator<'_, '_> {
                 self.ops.push(Op::Label(second));
             }
             _ => {
-                // The counter is below the body's entry.
+                // The counter is below the entry that the body uses.
                 let count = 1 + self.random.byte() % 5;
                 self.op(0x30 + count);
                 self.op(0x16);
@@ -70,14 +68,14 @@ impl Generator<'_, '_> {
                 for code in [0x16, 0x31, 0x1c, 0x12, 0x17] {
                     self.op(code);
                 }
-                // rot brought value, counter, counter to counter, value, counter.
+                // rot turns (value, counter, counter) into (counter, value, counter).
                 self.ops.push(Op::Branch(0x28, first));
                 self.op(0x16);
                 self.op(0x13);
                 let top = self.stack.pop().unwrap();
                 self.stack.pop();
                 self.stack.push(top);
-                // What a float is after the first time round is not followed.
+                // The type of a float is not tracked after the first iteration.
                 if let Some(Ty::Typed(ty)) = self.stack.last().copied()
                     && ty.kind == Kind::Float
                 {
@@ -88,7 +86,7 @@ impl Generator<'_, '_> {
         self.depth -= 1;
     }
 
-    /// Pushes an integer to decide by, which is not counted.
+    /// Pushes an integer for a decision, without counting it in the modelled stack.
     fn condition(&mut self) {
         self.source();
         if self.stack.pop().is_some_and(Ty::is_float) {
@@ -98,7 +96,7 @@ impl Generator<'_, '_> {
         }
     }
 
-    /// A few operations that use nothing but the top, and leave a value of its type.
+    /// Generates a few operations that use only the top entry, and leave a value of its type.
     fn body(&mut self) {
         let (floor, depth) = (self.floor, self.stack.len());
         let before = self.stack[depth - 1];
@@ -115,7 +113,7 @@ impl Generator<'_, '_> {
         if self.stack.last().and_then(|ty| ty.base()) != before.base() {
             self.convert_to(before.base());
         }
-        // In another branch it may have been computed.
+        // The float may have been computed in another branch.
         if let Some(ty) = before.base()
             && before.is_float()
         {

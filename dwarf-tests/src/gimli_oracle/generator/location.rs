@@ -1,4 +1,4 @@
-//! Locations: registers, implicit ones, memory, and composites of pieces.
+//! Generates locations: registers, implicit ones, memory, and composites of pieces.
 
 use super::op::{join, sleb, uleb};
 use super::{Generator, Ty};
@@ -7,12 +7,13 @@ use crate::gimli_oracle::world::{
 };
 
 impl Generator<'_, '_> {
-    /// A location that is not a memory address, or one; gives how many bits it surely has.
+    /// Generates a location that is not a memory address, or also an address if `most` is given. Returns the number of bits that it has at
+    /// least.
     pub(super) fn location(&mut self, most: Option<u64>) -> u64 {
         let memory = most.is_some();
         match self.random.below(if memory { 8 } else { 5 }) {
             0 => {
-                // Reserved registers may be named, but have no bits.
+                // Reserved registers can be named, but have no bits.
                 let register = self.random.byte() % 32;
                 if memory && register_bits(register.into()).is_none() {
                     return self.location(most);
@@ -68,7 +69,7 @@ impl Generator<'_, '_> {
                     self.op(0x13);
                     self.op(0x33);
                 }
-                // Far from the end of the address space.
+                // The address is far from the end of the address space.
                 self.ops.push(join(0x0c, &[&[0xff, 0xff, 0xff, 0x7f]]));
                 self.op(0x1a);
                 1 << 20
@@ -80,7 +81,7 @@ impl Generator<'_, '_> {
         }
     }
 
-    /// Computes one more entry than there are.
+    /// Generates operations that compute one more entry.
     fn computed(&mut self, depth: usize) {
         let floor = self.floor;
         self.floor = depth;
@@ -96,7 +97,7 @@ impl Generator<'_, '_> {
         self.floor = floor;
     }
 
-    /// Pieces, each of a location of its own.
+    /// Generates pieces, each with its own location.
     pub(super) fn composite(&mut self) {
         for _ in 0..=self.random.below(5) {
             let has_location = !self.random.once_in(6);

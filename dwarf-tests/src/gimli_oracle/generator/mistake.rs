@@ -1,14 +1,14 @@
-//! Mistakes of known kinds.
+//! Generates mistakes of known kinds.
 
 use super::op::{Op, join};
 use super::{Generator, Ty};
 use crate::gimli_oracle::world::TYPES;
 
 impl Generator<'_, '_> {
-    /// One thing that is wrong.
+    /// Adds a mistake.
     pub(super) fn mistake(&mut self) {
         match self.random.below(9) {
-            // Too few entries.
+            // Too few entries on the stack.
             0 => {
                 let count = self.stack.len();
                 for _ in 0..count {
@@ -20,7 +20,7 @@ impl Generator<'_, '_> {
                 self.op(code);
             }
             1 => self.ops.push(join(0x15, &[&[200]])),
-            // Two types.
+            // Two different types.
             2 => {
                 self.typed_literal(TYPES[2]);
                 self.typed_literal(TYPES[6]);
@@ -34,14 +34,14 @@ impl Generator<'_, '_> {
                 let code = self.random.choose(&[0x1b, 0x1d]);
                 self.op(code);
             }
-            // Logic on floats.
+            // Logic operations on floats.
             4 => {
                 self.typed_literal(TYPES[8]);
                 self.typed_literal(TYPES[8]);
                 let code = self.random.choose(&[0x1a, 0x21, 0x27, 0x1d, 0x24]);
                 self.op(code);
             }
-            // A type of another size, and one that is not there.
+            // A type of another size, and a missing type.
             5 => {
                 self.typed_literal(TYPES[1]);
                 let (code, ty) = self
@@ -55,13 +55,13 @@ impl Generator<'_, '_> {
                     .choose(&[0x00, 0x01, 0x02, 0x04, 0xaa, 0xdf, 0xff]);
                 self.op(code);
             }
-            // Branches beyond either end.
+            // Branches past either end.
             7 => {
                 let distance = self.random.choose(&[i16::MIN, i16::MAX]).to_le_bytes();
                 self.ops.push(join(0x2f, &[&distance]));
             }
             _ => {
-                // An operand that is not all there.
+                // A truncated operand.
                 self.ops.push(Op::Bytes(vec![0x0e, 1, 2]));
                 self.stack = vec![Ty::Typed(TYPES[8])];
             }

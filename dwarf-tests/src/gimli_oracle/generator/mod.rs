@@ -1,5 +1,5 @@
-//! Expressions that mean something: every operation finds operands of the types it wants, so that most
-//! expressions have a result. Some have one mistake, of a known kind.
+//! Generates meaningful expressions: every operation finds operands of suitable types, so that most expressions have a result. Some contain
+//! one mistake of a known kind.
 
 mod access;
 mod arithmetic;
@@ -21,7 +21,7 @@ enum Ty {
     /// A generic value, or the location of an address of the default space.
     Generic,
     Typed(BaseType),
-    /// A float that was computed: if it is not a number, its bits are not known.
+    /// A computed float. If it is NaN, its bits are unspecified.
     Computed(BaseType),
 }
 
@@ -44,14 +44,14 @@ pub struct Generator<'r, 'c> {
     tolerant: bool,
     ops: Vec<Op>,
     stack: Vec<Ty>,
-    /// Entries below are not touched.
+    /// The number of bottom entries that are not touched.
     floor: usize,
-    /// How many operations may still be made.
+    /// The number of operations that may still be generated.
     fuel: usize,
     labels: u32,
     /// True if the expression is evaluated in the caller's frame.
     in_caller: bool,
-    /// How deep blocks are nested.
+    /// The nesting depth of blocks.
     depth: usize,
 }
 
@@ -77,7 +77,7 @@ impl<'r, 'c> Generator<'r, 'c> {
         }
     }
 
-    /// A whole expression.
+    /// Generates a whole expression.
     pub fn expression(mut self) -> Vec<Op> {
         let pieces = self.random.once_in(5) && self.stack.is_empty();
         if pieces {
@@ -98,7 +98,7 @@ impl<'r, 'c> Generator<'r, 'c> {
             self.mistake();
         }
         match self.random.below(4) {
-            // A float is no result of gimli's.
+            // gimli does not return floats as results.
             0 => self.op(0x9f),
             _ if self.stack.last().is_some_and(|ty| ty.is_float()) => self.op(0x9f),
             1 => {
@@ -118,7 +118,7 @@ impl<'r, 'c> Generator<'r, 'c> {
         self.stack.push(ty);
     }
 
-    /// The type of the entry that is `index` from the top, if it may be touched.
+    /// Returns the type of the entry at `index` from the top, if it may be touched.
     fn peek(&self, index: usize) -> Option<Ty> {
         let at = self.stack.len().checked_sub(index + 1)?;
         (at >= self.floor).then(|| self.stack[at])
@@ -129,12 +129,12 @@ impl<'r, 'c> Generator<'r, 'c> {
         self.labels
     }
 
-    /// The size in bits of what is on the stack.
+    /// Returns the size in bits of an entry of this type.
     fn bits(&self, ty: Ty) -> u8 {
         ty.base().map_or(self.address_size, |ty| ty.bytes) * 8
     }
 
-    /// One operation, or a few that belong together.
+    /// Generates one operation, or a few that belong together.
     fn step(&mut self) {
         self.fuel = self.fuel.saturating_sub(1);
         let top = self.peek(0);

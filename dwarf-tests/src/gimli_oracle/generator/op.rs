@@ -1,17 +1,17 @@
-//! Operations, and the bytes that they are assembled to.
+//! Defines operations, and assembles them to bytes.
 
-/// An operation, or a place to branch to.
+/// An operation, or a branch target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// An operation that is no branch, or several.
+    /// One or several operations that are not branches.
     Bytes(Vec<u8>),
-    /// `DW_OP_bra` or `DW_OP_skip` to a label; to the end if it is not there.
+    /// `DW_OP_bra` or `DW_OP_skip` to a label, or to the end if the label does not exist.
     Branch(u8, u32),
-    /// The place that branches with this number go to.
+    /// The target of branches with this number.
     Label(u32),
 }
 
-/// The bytes of operations.
+/// Assembles operations to bytes.
 #[must_use]
 pub fn assemble(ops: &[Op]) -> Vec<u8> {
     let size = |op: &Op| match op {

@@ -1,4 +1,4 @@
-//! Operations that need nothing on the stack: literals, registers, addresses and entry values.
+//! Generates operations without operands on the stack: literals, registers, addresses and entry values.
 
 use super::op::{Op, assemble, join, sleb, uleb};
 use super::{Generator, Ty};
@@ -56,7 +56,7 @@ impl Generator<'_, '_> {
         i64::from(self.random.byte().cast_signed()) * self.random.choose(&[1, 1, 31])
     }
 
-    /// A register that can be read as an address.
+    /// Returns a register that can be read as an address.
     fn address_register(&mut self) -> u16 {
         let narrow = self.address_size == 4 || self.tolerant;
         match self.random.below(if narrow { 3 } else { 2 }) {
@@ -66,7 +66,7 @@ impl Generator<'_, '_> {
         }
     }
 
-    /// Something that needs nothing on the stack.
+    /// Generates an operation without operands on the stack.
     pub(super) fn source(&mut self) {
         let choice = self.random.below(if self.in_caller { 8 } else { 16 });
         match choice {
@@ -118,7 +118,7 @@ impl Generator<'_, '_> {
 
     fn entry_value(&mut self) {
         let bytes = if self.random.once_in(2) {
-            // Wider registers than addresses have a type that gimli does not have.
+            // Registers wider than addresses need a type that gimli does not have.
             let registers: &[u16] = if self.address_size == 8 && self.random.once_in(2) {
                 &REGISTERS_64
             } else {
@@ -136,7 +136,7 @@ impl Generator<'_, '_> {
             while inner.fuel > 0 {
                 inner.step();
             }
-            // A value of the generic type, and not a location.
+            // Leave a single value of the generic type, and not a location.
             while inner.stack.len() > 1 {
                 inner.drop();
             }

@@ -1,4 +1,4 @@
-//! Entries of `.debug_info`, as the files that are made here need them: the numbers of tags and attributes, and what most have.
+//! Helpers for entries of `.debug_info` in the crafted files: the numbers of tags and attributes, and common entries.
 
 use crate::elf::{Attribute as A, Entry};
 

@@ -1,4 +1,4 @@
-//! Expressions that never end, that call each other, or whose results are as large as can be said in a few bytes.
+//! Tests expressions that never end, call each other, or have results as large as a few bytes can describe.
 
 use dwarf_tests::probe::{self, Zeros};
 use hetdwarf::arch::{Lane, WaveSize};
@@ -77,7 +77,7 @@ impl<'a> Resolver<'a> for &'a Everywhere {
     }
 }
 
-/// Evaluates once, for all lanes, and pays with a meter.
+/// Evaluates once, for all lanes, charging a meter.
 pub fn evaluate_within(bytes: &[u8], frame_base: &[u8], everywhere: &Everywhere, meter: &Meter) {
     let wave = Zeros(WaveSize::Wave64);
     let arena = Arena::new();
@@ -100,7 +100,7 @@ pub fn evaluate_within(bytes: &[u8], frame_base: &[u8], everywhere: &Everywhere,
     .unwrap();
 }
 
-/// Evaluates in every way, reads and writes what comes out.
+/// Evaluates in every way, and reads and writes the results.
 fn evaluate_all(bytes: &[u8], everywhere: &Everywhere) {
     let mut wave = Zeros(WaveSize::Wave64);
     let arena = Arena::new();

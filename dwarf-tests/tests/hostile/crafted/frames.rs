@@ -1,4 +1,4 @@
-//! Call frame information that goes round in circles, has rules without end, or remembers all of them.
+//! Tests call frame information with cycles, with huge numbers of rules, or with many remembered rows.
 
 use dwarf_tests::probe::{self, Zeros};
 use fallible_iterator::FallibleIterator;
@@ -165,7 +165,7 @@ pub fn call_frame_information(scale: usize) {
             let calls_itself = name.contains("calls itself") || name.contains("entry values");
             assert!(stack.frames().len() == 1024 || !calls_itself);
             assert!(stack.frames().len() <= 1024);
-            // What their rules say is found, or is an error.
+            // Each rule gives a value or an error.
             for frame in stack.frames().take(3) {
                 for number in (32..107).filter_map(Register::from_number) {
                     let _ = frame.register(number);

@@ -1,4 +1,4 @@
-//! Input that was made to do harm, by what there is in it.
+//! Crafted hostile input, by its contents.
 
 mod entries;
 mod expressions;

@@ -1,4 +1,4 @@
-//! Results of `eval` that are larger than what may be read or printed.
+//! Tests results of `eval` that exceed the limits of reading or printing.
 
 use crate::guard::Guard;
 

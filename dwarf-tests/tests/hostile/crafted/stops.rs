@@ -1,4 +1,4 @@
-//! Stops with many variables and calls, each of which is within its own limits.
+//! Tests stops with many variables and calls, each of which is within its own limits.
 
 use dwarf_tests::probe;
 use hetdwarf::inspect::Program;
@@ -9,7 +9,7 @@ use super::frames::debug_frame;
 use crate::elf::{Attribute as A, Entry, code_object, debug_info};
 use crate::guard::Guard;
 
-/// Files with many variables and calls, each of which is within its own limits; whether there are variables at 0x1010.
+/// Returns files with many variables and calls, each of which is within its own limits, and true if there are variables at 0x1010.
 pub fn stop_files(scale: usize) -> Vec<(&'static str, Vec<u8>, bool)> {
     // An expression that never ends, with and without asking for the lane first.
     let (endless, endless_by_lane) = ([0x2f, 0xfd, 0xff], [0xe9, 0x03, 0x2f, 0xfd, 0xff]);

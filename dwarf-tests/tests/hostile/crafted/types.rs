@@ -1,4 +1,4 @@
-//! Entries that refer to themselves or each other, and types of any size.
+//! Tests entries that refer to themselves or each other, and types of any size.
 
 use dwarf_tests::probe;
 use hetdwarf::inspect::Program;
@@ -9,8 +9,7 @@ use super::stops::command;
 use crate::elf::{Attribute as A, Entry, code_object, debug_info};
 use crate::guard::Guard;
 
-/// A unit with one function, one variable `v` of type `ty` in it, and these types at its end. The
-/// types' numbers start with 3.
+/// Returns a unit with one function, one variable `v` of type `ty` in it, and these types at its end, numbered from 3.
 fn unit(ty: usize, types: Vec<Entry>) -> Vec<Entry> {
     let location = A::expression(&[0x03, 0, 0x10, 0, 0, 0, 0, 0, 0]);
     let mut entries = vec![
@@ -193,7 +192,7 @@ pub fn entries_and_types(scale: usize) {
             let object = CodeObject::parse(&file).unwrap();
             let program = Program::load(&object).unwrap();
             let function = program.info().find_function(0x1010);
-            // The file is what it is meant to be, if it can be read at all.
+            // If the file can be read at all, it has the intended contents.
             assert!(function.is_err() || function.unwrap().is_some(), "{name}");
             probe::stop(&program, 0x1010);
             probe::code_object(&object);

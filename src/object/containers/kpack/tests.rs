@@ -5,7 +5,7 @@ use crate::error::ErrorKind;
 use crate::object::testing::{PROGBITS, linked, relocatable, section};
 use crate::object::{EmbeddedCodeObject, code_objects, code_objects_and_packages};
 
-/// Returns a code object whose header says this in `e_flags`.
+/// Returns a code object with this value in `e_flags`.
 fn object_for(flags: u32) -> Vec<u8> {
     let mut data = relocatable(&[]);
     data[48..52].copy_from_slice(&flags.to_le_bytes());
@@ -153,7 +153,7 @@ fn a_package_gives_the_code_of_its_table() {
         (&*objects[0].data, &*objects[3].data),
         (&*parts[0], &*parts[1])
     );
-    // A frame has 16 bytes more than its contents; before each is its size, before all their number.
+    // A frame has 16 bytes more than its contents. Each frame follows its size, and the number of frames comes first.
     let file = packed(&parts, rows());
     let objects = code_objects(&file).unwrap();
     assert_eq!(found(&objects), expected([24, 24 + size + 16 + 4]));
@@ -177,7 +177,7 @@ fn reference(extra: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Returns a library of the host, with what is left of a bundle.
+/// Returns a host library with the remains of a bundle.
 fn library(reference: &[u8]) -> Vec<u8> {
     let mut file = linked(&[
         section(
@@ -356,7 +356,7 @@ fn what_a_package_claims_is_compared_with_what_is_there() {
             "{number}: {error}"
         );
     }
-    // Of another version, a package can mean anything.
+    // A package of another version can have any meaning.
     let mut file = plain(&[gfx90a()], one(0, size));
     assert!(code_objects(&file).is_ok());
     file[4] = 2;
@@ -379,7 +379,7 @@ fn much_code_of_few_bytes_is_limited() {
         let error = code_objects(file).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
     };
-    // A size that nobody can have.
+    // An impossible size.
     let entries = vec![("a", "gfx90a", entry(0, 1 << 50))];
     is_limit(&packed(&[gfx90a()], entries));
     // One frame of 128 KiB of zeros after a header (RFC 8878, a block of type RLE), for each of many entries.

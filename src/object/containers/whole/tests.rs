@@ -5,7 +5,7 @@ fn object(text: &[u8]) -> Vec<u8> {
     linked(&[section(".text", PROGBITS, text)])
 }
 
-/// Returns the places and sizes of the code objects in a file.
+/// Returns the offsets and sizes of the code objects in a file.
 fn found(file: &[u8]) -> Vec<(u64, usize)> {
     let found = code_objects(file).unwrap_or_default();
     let row =
@@ -77,8 +77,8 @@ fn headers_that_are_not_sound_are_passed_over() {
     let good = object(&[0; 40]);
     let place = |file: &[u8]| found(&[&b"--"[..], file, b"--"].concat());
     assert_eq!(place(&good), [(2, good.len())]);
-    // Where the header has what, and a value that cannot be: machine, type, version, offset of the table, size of a header, number of
-    // sections, number of the section with names.
+    // Offsets in the header, with invalid values: machine, type, version, offset of the table, size of a header, number of sections, number of the
+    // section with names.
     for (at, value) in [
         (18, 3),
         (16, 4),

@@ -34,7 +34,7 @@ fn arguments_follow_one_another_aligned() {
     assert_eq!(kernel.symbol.as_deref(), Some("k@kd"));
     assert_eq!(kernel.other.len(), 1);
     let offsets: Vec<_> = kernel.args.iter().flatten().map(|arg| arg.offset).collect();
-    // What comes after an alignment that cannot be is not known.
+    // Offsets after an invalid alignment are unknown.
     assert_eq!(offsets, [Some(0), Some(8), Some(16), Some(20), None, None]);
 }
 

@@ -54,7 +54,7 @@ fn blocks_are_maps_and_lists_by_their_indents() {
 
 #[test]
 fn scalars_are_plain_or_quoted() {
-    // YAML 1.2, 5.7 and 7.3: a quote in single quotes is doubled, escapes are those of double quotes.
+    // YAML 1.2, 5.7 and 7.3: single quotes escape a quote by doubling it; double quotes have escape sequences.
     for (text, expected) in [
         ("'it''s: #1'", Value::from("it's: #1")),
         (r#""a\n\"\\\x41\u00e9\t""#, "a\n\"\\A\u{e9}\t".into()),

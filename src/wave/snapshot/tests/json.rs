@@ -3,7 +3,7 @@ mod refused;
 use super::*;
 use proptest::prelude::*;
 
-/// A small file with all that the form has.
+/// A small file with every part of the format.
 const FILE: &str = r#"{ "format": "hetdwarf-wave/1",
   "target": "gfx1100", "wave_size": 32,
   "pc": "0x7f4000001a1c",
@@ -28,7 +28,7 @@ fn read(text: &str) -> Result<Snapshot> {
     Snapshot::from_json(text.as_bytes())
 }
 
-/// What is wrong with a file.
+/// Returns the error for a file.
 fn error(text: &str) -> String {
     let error = read(text).expect_err(text);
     assert_eq!(error.kind().name(), "malformed");
@@ -107,7 +107,7 @@ fn an_integer_is_a_number_or_text() {
     }
 }
 
-/// `pc` is the program counter of a 64-bit process, which a document has anyway.
+/// `pc` is the program counter of a 64-bit process, which every document has.
 #[test]
 fn the_program_counter_of_a_32_bit_process_keeps_its_name() {
     let text = r#"{"format": "hetdwarf-wave/1", "target": "gfx1100", "wave_size": 32, "pc": "0x2008",
@@ -139,8 +139,7 @@ fn nesting_without_end_is_an_error() {
     }
 }
 
-/// Any snapshot: all parts are optional, and regions do not contradict each other because the byte at an
-/// address follows from the address.
+/// Returns any snapshot: all parts are optional. Regions are consistent, because the byte at an address is computed from the address.
 fn snapshots() -> impl Strategy<Value = Snapshot> {
     let memories = [
         Memory::Global,

@@ -1,12 +1,12 @@
-//! Files that are refused. The message says which field is wrong, and what was expected there.
+//! Tests files that are rejected. The message gives the field, and the expected value.
 
 use super::*;
 
 /// [`FILE`] with one change.
 struct Case {
-    /// What is wrong, for a failure to name.
+    /// A description of the fault, for test failures.
     name: &'static str,
-    /// The text of the file that is replaced, where it stands first.
+    /// The text of the file that is replaced, at its first occurrence.
     from: &'static str,
     to: &'static str,
     /// A part of the message.
@@ -27,7 +27,7 @@ const fn case(
     }
 }
 
-/// Checks that each is refused, and by which message.
+/// Checks that each is rejected with the right message.
 fn check(cases: &[Case]) {
     for Case {
         name,
