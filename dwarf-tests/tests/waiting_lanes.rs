@@ -244,7 +244,8 @@ fn the_call_stack_says_where_waiting_lanes_are() {
             let arguments = arguments
                 .into_iter()
                 .chain(["--wave".into(), wave.clone().into()]);
-            let text = hetdwarf(arguments).out;
+            // A line that is too long goes on in an indented one.
+            let text = hetdwarf(arguments).out.replace("\n  ", " ");
             let unwound = ask("unwind", &object, &wave, &[]);
             for group in stop["groups"].as_array().unwrap() {
                 let place = match group["frame"].as_u64().unwrap() {
