@@ -94,7 +94,7 @@ pub fn write(functions: &[Function<'_>], version: u16, addresses: Addresses) -> 
     write_with_frames(functions, version, addresses, &[])
 }
 
-/// Writes a relocatable object like [`write`] with call frame information.
+/// Writes a relocatable object like [`write()`] with call frame information.
 ///
 /// * `debug_frame`: the section. For the addresses of functions in it, see [`starts`].
 ///
