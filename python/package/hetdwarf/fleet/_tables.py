@@ -26,8 +26,8 @@ SOURCE = {"file": TEXT, "line": NUMBER, "text": TEXT, "md5_differs": FLAG}
 VERDICT = {"kind": TEXT, "wave": NUMBER, "kernel": TEXT, "function": TEXT, "file": TEXT, "line": NUMBER, "text": TEXT}
 WAVE = {
     **{"index": NUMBER, "gpu_id": NUMBER, "queue_id": NUMBER, "xcc": NUMBER, "packet_id": NUMBER, "workgroup": [NUMBER], "wave_in_group": NUMBER},
-    **{"lanes": NUMBER, "pc": TEXT, "exec": TEXT, "state": TEXT, "stop": [TEXT], "code_object": NUMBER, "kernel": TEXT, "function": TEXT},
-    **{"file": TEXT, "line": NUMBER, "halted_at_launch": FLAG, "fault": JSON, "assertion": JSON, "entry": JSON},
+    **{"lanes": NUMBER, "pc": TEXT, "exec": TEXT, "state": TEXT, "stop": [TEXT], "code_object": NUMBER, "kernel": TEXT},
+    **{"kernel_function": TEXT, "function": TEXT, "file": TEXT, "line": NUMBER, "halted_at_launch": FLAG, "fault": JSON, "assertion": JSON, "entry": JSON},
 }
 FRAME = {
     **{"index": NUMBER, "kind": TEXT, "function": TEXT, "linkage_name": TEXT, "file": TEXT, "line": NUMBER, "column": NUMBER},
