@@ -1128,7 +1128,7 @@ typedef struct hetdwarf_stop_info {
   /// Why there are no more: `return-address-undefined` for a whole stack, or what `stopped` is in the documents of
   /// `hetdwarf unwind`.
   const char *stopped;
-  /// The same as a sentence.
+  /// The reason of `stopped` as a sentence.
   const char *message;
   /// Lanes of the wave.
   uint32_t wave_size;

@@ -63,7 +63,7 @@ pub struct hetdwarf_stop_info {
     /// Why there are no more: `return-address-undefined` for a whole stack, or what `stopped` is in the documents of
     /// `hetdwarf unwind`.
     pub stopped: *const c_char,
-    /// The same as a sentence.
+    /// The reason of `stopped` as a sentence.
     pub message: *const c_char,
     /// Lanes of the wave.
     pub wave_size: u32,

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use super::super::arguments::{CoreArguments, CoreFormat};
+use super::super::arguments::{CoreArguments, CoreFormat, GroupByName};
 use super::super::contents::Contents;
 use super::super::failure::{Exit, Failure};
 use super::super::outputs::Outputs;
@@ -115,6 +115,8 @@ pub(super) fn run(
         ("--agents", arguments.agents),
         ("--queues", arguments.queues),
         ("--dispatches", arguments.dispatches),
+        ("--group-by", arguments.group_by != GroupByName::Stack),
+        ("--source-dir", !arguments.sources.source_dirs.is_empty()),
     ];
     if let Some((option, _)) = of_one.iter().find(|(_, is_given)| *is_given) {
         let count = processes.len();

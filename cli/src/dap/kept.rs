@@ -1,5 +1,4 @@
-//! What is kept from one request to the next: the variables of the frames that were asked for last. A wave never goes on, so that they
-//! stay valid.
+//! Keeps the variables of the frames that were asked for last. A stopped wave never continues, so they stay valid.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -8,7 +7,7 @@ use hetdwarf::report::VariableDocument;
 
 use super::handle::FrameId;
 
-/// Of how many frames variables are kept.
+/// The most frames whose variables are kept.
 const MOST: usize = 8;
 
 /// The variables of some frames, each in every lane.
@@ -19,7 +18,7 @@ impl Kept {
     /// Returns the variables of a frame; those that are not kept are read.
     ///
     /// # Errors
-    /// What `read` returns.
+    /// Returns the error of `read`.
     pub(super) fn variables(
         &mut self,
         id: FrameId,

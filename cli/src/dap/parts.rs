@@ -107,7 +107,7 @@ impl<'s, 'p, 'a> Walk<'s, 'p, 'a> {
             (Start::Variables(_), _) => return Err("there is no such variable".to_owned()),
         };
         while let Some(number) = next {
-            // Of an array only the element was read; of a structure all members were.
+            // The element of an array was read alone; the members of a structure were all read.
             let index = match is_array(&self.types, ty) {
                 true => 0,
                 false => usize::try_from(number).unwrap_or(usize::MAX),

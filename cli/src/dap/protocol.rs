@@ -94,7 +94,7 @@ pub(super) enum Event {
     Terminated {},
 }
 
-/// What the adapter can do. Features that are not named are absent.
+/// The capabilities of the adapter. A feature without a field is absent.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Capabilities {

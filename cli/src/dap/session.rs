@@ -234,7 +234,7 @@ impl<'s> Session<'s> {
     /// Asks a wave, if its registers are known, and its stop, if its code object is.
     ///
     /// # Errors
-    /// What `ask` returns.
+    /// Returns the error of `ask`.
     pub(super) fn with_wave<T>(
         &mut self,
         index: usize,

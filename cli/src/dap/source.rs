@@ -123,7 +123,7 @@ impl<'s> Session<'s> {
             .and_then(|file| self.texts.files().get(file.text));
         let text = file.ok_or("the source is not known")?;
         if text.lines().next().is_none() {
-            // Of a source that cannot be had VS Code shows no frame any more.
+            // Without a text, VS Code stops showing the frames of this file.
             let path = text.path();
             let content =
                 format!("{path} was not found: give the folder that it is in by \"sourceDir\".\n");

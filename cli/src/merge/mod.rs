@@ -80,11 +80,11 @@ struct Merge<'m> {
     of_cores: u64,
     of_errors: u64,
     has_errors: bool,
-    /// Whether something could not be read.
+    /// True if a file or a core could not be read.
     is_incomplete: bool,
-    /// Whether a part of a core could not be read.
+    /// True if a part of a core could not be read.
     is_partial: bool,
-    /// Whether a line could not be used.
+    /// True if a line was rejected.
     is_wrong: bool,
 }
 

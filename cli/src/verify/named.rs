@@ -1,4 +1,4 @@
-//! What is found in one file, for programs that check files in their own way.
+//! Checks one file, for programs that distribute files themselves.
 
 use std::num::NonZeroUsize;
 use std::path::Path;

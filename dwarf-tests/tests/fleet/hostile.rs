@@ -3,7 +3,7 @@
 use std::fs;
 
 use dwarf_tests::cores::Folder;
-use dwarf_tests::{fixture, hetdwarf};
+use dwarf_tests::{fixture, hetdwarf, package};
 
 use super::{merge, text};
 
@@ -187,4 +187,23 @@ fn there_has_to_be_a_record_and_of_one_kind() {
     fs::write(&path, records(&folder).join("\n")).unwrap();
     let ran = merge(&[text(&path)], &["--tree"]);
     assert_eq!((ran.status, &*ran.out), (2, ""));
+}
+
+/// Options about one core are refused, so that none is ignored.
+#[test]
+fn options_of_one_core_are_refused_for_several() {
+    let examples = package().join("../examples");
+    let cores = ["particles/particles.core", "demo/demo.core"];
+    let cores = cores.map(|core| examples.join(core).display().to_string());
+    let [first, second] = &cores;
+    for option in [
+        ["--group-by", "line"],
+        ["--source-dir", "."],
+        ["--where", "0x1000"],
+    ] {
+        let ran = hetdwarf(["core", first, second].into_iter().chain(option));
+        assert_eq!(ran.status, 2, "{option:?}");
+        let expected = format!("{} is for one core, and these are 2", option[0]);
+        assert!(ran.err.contains(&expected), "{}", ran.err);
+    }
 }
