@@ -271,7 +271,7 @@ impl LoggedWave {
         }
     }
 
-    /// Returns a snapshot of it, and the number of values left out: registers without a name in DWARF, and second values of a register.
+    /// Returns a snapshot of the wave, and the number of omitted values: registers without a DWARF number, and second values of a register.
     ///
     /// # Errors
     /// If LDS is beyond the end of local memory.

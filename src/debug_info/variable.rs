@@ -116,7 +116,7 @@ fn owned(variables: Vec<Arc<Variable<'_>>>) -> Vec<Variable<'_>> {
 /// The variables that are in scope at an address.
 #[derive(Debug, Default)]
 pub(crate) struct InScope<'a> {
-    /// The variables of the innermost scope first, and those of file scope last.
+    /// The variables, innermost scope first. Variables of file scope come last.
     pub(crate) variables: Vec<Arc<Variable<'a>>>,
     /// For each inlined call at the address, innermost first, the end of its variables in `variables`. The rest belongs to the function.
     pub(crate) ends: Vec<usize>,

@@ -247,7 +247,7 @@ problems! {
     BadPc {
         /// The number of waves.
         waves: u64,
-        /// The first of them.
+        /// The program counter of the first wave.
         pc: u64
     } => "the pc of {waves} waves is not a multiple of 4 ({pc:#x}): they are unsure";
     /// Packets outside the ring, or not between read and write index.

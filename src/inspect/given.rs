@@ -382,7 +382,7 @@ struct Argument {
     index: usize,
     /// The number of vector registers in which it is passed, or `None` if it is passed otherwise.
     dwords: Option<u16>,
-    /// The first of them, if the debugging information gives it.
+    /// The first of these registers, if the debugging information gives it.
     first: Option<u16>,
 }
 

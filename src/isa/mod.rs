@@ -171,7 +171,6 @@ impl Decoder {
     /// # Errors
     /// [`ErrorKind::Truncated`] if `bytes` ends before the instruction does; [`ErrorKind::Malformed`] if the processor has no instruction
     /// with this encoding.
-    /// the processor has no instruction that is encoded so.
     pub fn decode(&self, bytes: &[u8], address: u64) -> Result<Instruction> {
         self.decode_told(bytes, address)
             .map(|(instruction, _)| instruction)

@@ -126,7 +126,7 @@ enum Charge {
         pcs: BTreeSet<u64>,
         /// The cause if they are on different lines.
         other: Cause,
-        /// True if it may be none of them, since the lanes may not have entered the function.
+        /// True if the lanes may not have entered the function, so that none of the instructions may be the cause.
         or_entry: bool,
     },
 }

@@ -72,12 +72,12 @@ impl Bits {
         }
     }
 
-    /// Returns true if any of them is set.
+    /// Returns true if any of the bits is set.
     pub(super) const fn any(self, word: u32) -> bool {
         self.of(word) != 0
     }
 
-    /// Returns `word` with all of them set or cleared.
+    /// Returns `word` with all of the bits set or cleared.
     pub(super) const fn set(self, word: u32, value: bool) -> u32 {
         let width = self.high.wrapping_sub(self.low).wrapping_add(1);
         let ones = if width >= u32::BITS {
