@@ -52,7 +52,7 @@ pub struct Log {
 pub struct LoggedWave {
     /// The agent's number for it.
     pub number: u64,
-    /// Its address in the process.
+    /// The address in the process.
     pub pc: u64,
     /// The address of its kernel's first instruction, which newer agents print.
     pub kernel_entry: Option<u64>,
@@ -66,7 +66,7 @@ pub struct LoggedWave {
     pub rank: String,
     /// The fault address that the runtime reported for its program, if it stopped for one.
     pub fault_address: Option<u64>,
-    /// Its grid and workgroup in work-items, if the runtime has printed the dispatch with its arguments.
+    /// The grid and workgroup in work-items, if the runtime has printed the dispatch with its arguments.
     pub sizes: Option<[[u32; 3]; 2]>,
     /// `running`, or its stop reasons, in the agent's words.
     pub reason: String,
@@ -88,7 +88,7 @@ pub struct LoggedWave {
 pub struct LoggedObject {
     /// The URI of its file.
     pub uri: String,
-    /// Its load addresses, from its first segment to its last.
+    /// The load addresses, from the first segment to the last.
     pub loaded: Range<u64>,
 }
 

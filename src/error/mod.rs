@@ -105,7 +105,7 @@ pub enum ErrorKind {
     Limit {
         /// The limit.
         limit: Limit,
-        /// Its value.
+        /// The value.
         value: u64,
     },
     /// The input exceeds a fixed maximum, which no option changes.

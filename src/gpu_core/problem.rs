@@ -176,7 +176,7 @@ problems! {
     AgentField {
         /// The name of the field.
         field: &'static str,
-        /// Its value.
+        /// The value.
         value: u32
     } => "{field} cannot be {value}";
 
@@ -329,7 +329,7 @@ problems! {
     Limit {
         /// The name of the limit.
         limit: &'static str,
-        /// Its value.
+        /// The value.
         value: u64
     } => "the limit `{limit}` of {value} was reached: the rest is not read";
 }

@@ -378,7 +378,7 @@ fn dwords_of(value: &VariableValue<'_>, types: &TypeTable) -> Option<Vec<Dword>>
 #[derive(Debug)]
 struct Argument {
     position: u32,
-    /// Its index among the variables.
+    /// The index among the variables.
     index: usize,
     /// The number of vector registers in which it is passed, or `None` if it is passed otherwise.
     dwords: Option<u16>,

@@ -44,20 +44,20 @@ impl LocationReading {
 pub enum ValueState {
     /// The whole value.
     Ok,
-    /// None: it was optimized away here.
+    /// No value: it was optimized away here.
     OptimizedOut,
     /// A part of the value. Missing parts are marked.
     Partial,
-    /// None: the debugger does not have the bytes.
+    /// No value: the debugger does not have the bytes.
     Unavailable,
-    /// Its location is ambiguous.
+    /// The location of the value is ambiguous.
     Ambiguous(Ambiguity),
     /// An attribute, a tag or an operation that changes the value is unsupported.
     Unsupported {
         /// The feature, as text.
         what: String,
     },
-    /// Its location cannot be evaluated.
+    /// The location of the value cannot be evaluated.
     Error(Error),
     /// The lane does not execute here.
     Inactive,
@@ -199,9 +199,9 @@ impl ValueStateKind {
 pub struct VariableValue<'a> {
     /// The variable.
     pub variable: Arc<Variable<'a>>,
-    /// Its type. If it is laid out at run time, see [`type_in`](VariableValue::type_in).
+    /// The type. If it is laid out at run time, see [`type_in`](VariableValue::type_in).
     pub ty: TypeId,
-    /// Its type's name, in source syntax.
+    /// The name of the type, in source syntax.
     pub type_name: Arc<str>,
     /// The convention used for its location.
     pub reading: LocationReading,

@@ -70,16 +70,16 @@ pub struct Decoder {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// Its address.
+    /// The address.
     pub address: u64,
-    /// Its length in bytes: a multiple of 4, at most 20.
+    /// The length in bytes: a multiple of 4, at most 20.
     pub length: u8,
-    /// Its name. `None` for exports, for dual instructions, which have two names, and for the few opcodes whose names differ between
+    /// The name. `None` for exports, for dual instructions, which have two names, and for the few opcodes whose names differ between
     /// processors of one family.
     pub mnemonic: Option<Mnemonic>,
     /// The registers it writes.
     pub writes: Writes,
-    /// Its effect.
+    /// The effect.
     pub effect: Effect,
 }
 

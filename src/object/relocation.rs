@@ -355,7 +355,7 @@ fn for_each_entry(
 /// The value of a symbol.
 #[derive(Clone, Copy, Debug, Default)]
 struct SymbolValue {
-    /// Its address.
+    /// The address.
     address: u64,
     /// The offset in its section.
     in_section: u64,

@@ -17,7 +17,7 @@ use crate::meter::Meter;
 /// A value that is still in the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeptValue {
-    /// Its dwords, the lowest first.
+    /// The dwords, the lowest first.
     pub(crate) dwords: SmallVec<[Recipe; 2]>,
     /// The address at which the debugging information last described it; `None` for the value of a parameter on entry.
     pub(crate) as_of: Option<u64>,

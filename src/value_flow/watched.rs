@@ -43,7 +43,7 @@ pub(crate) struct Watched {
 #[derive(Clone, Debug)]
 pub(crate) struct OnEntry {
     pub(crate) address: u64,
-    /// Its dwords there, the lowest first.
+    /// The dwords there, the lowest first.
     pub(crate) dwords: Vec<Dword>,
     /// True if only the calling convention determines the place. A caller need not pass unused arguments, so only copies that the function
     /// has made prove that it was passed.

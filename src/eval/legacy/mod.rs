@@ -101,7 +101,7 @@ pub(crate) enum SlotPointer {
 /// The object at a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectShape {
-    /// Its size, in bits.
+    /// The size, in bits.
     pub(crate) bits: u64,
     /// True if it is a vector whose elements have one byte.
     pub(crate) byte_elements: bool,
