@@ -116,11 +116,11 @@ impl Memory for MemoryMap {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessOperation {
-    /// It reads memory.
+    /// Reads memory.
     Load,
-    /// It writes memory.
+    /// Writes memory.
     Store,
-    /// It reads and writes memory.
+    /// Reads and writes memory.
     Atomic,
 }
 

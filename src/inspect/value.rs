@@ -128,23 +128,23 @@ impl ValueState {
 pub enum ValueStateKind {
     /// The whole value is known.
     Ok,
-    /// Nothing is known: it was optimized away.
+    /// No value: it was optimized away.
     OptimizedOut,
-    /// A part is known.
+    /// A part of the value is known.
     Partial,
-    /// Nothing is known: the debugger does not have the bytes.
+    /// No value: the debugger does not have the bytes.
     Unavailable,
-    /// Nothing is known: its location is ambiguous.
+    /// No value: the location is ambiguous.
     Ambiguous,
-    /// A feature that changes it is unsupported.
+    /// A feature that changes the value is unsupported.
     Unsupported,
-    /// It cannot be evaluated.
+    /// The location cannot be evaluated.
     Error,
     /// The lane does not execute.
     Inactive,
     /// The lane did not enter the function of the frame.
     NotInFrame,
-    /// The value of a parameter on entry to its function. It may have changed since.
+    /// The value of a parameter on entry to its function, which may have changed since.
     Entry,
     /// The value of the variable at the last place for which the debugging information has a location.
     LastKnown,

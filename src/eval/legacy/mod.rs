@@ -94,7 +94,7 @@ pub(crate) enum SlotPointer {
     Generic,
     /// A pointer into private memory.
     Private,
-    /// One of the two pointers.
+    /// A generic or a private pointer; which one is unknown.
     Unknown,
 }
 
@@ -224,7 +224,7 @@ impl Choice {
 enum Refusal {
     /// The meaning is unknown.
     Doubt(Ambiguity),
-    /// It is malformed.
+    /// The part is malformed.
     Malformed,
 }
 

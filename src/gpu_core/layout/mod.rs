@@ -119,7 +119,7 @@ pub(super) struct StateLayout {
 pub(super) enum Accumulation {
     /// None.
     None,
-    /// As many as ordinary vector registers.
+    /// One for each ordinary vector register.
     AsMany,
     /// The vector registers that are not ordinary ones. The bits give the ordinary ones, in blocks of 4, minus one.
     Rest(Bits),
