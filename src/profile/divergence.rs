@@ -50,7 +50,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Returns its name in JSON documents, unless it is a branch.
+    /// Returns the name in JSON documents, unless the cause is a branch.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
