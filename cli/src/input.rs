@@ -12,7 +12,7 @@ use hetdwarf::inspect::{Program, Stop, StopFrame, StopOptions};
 use hetdwarf::limits::Limits;
 use hetdwarf::meter::Meter;
 use hetdwarf::object::{
-    CodeObject, EmbeddedCodeObject, Kernel, Layout, Selector, code_objects_and_packages,
+    CodeObject, EmbeddedCodeObject, Layout, Selector, code_objects_and_packages,
     code_objects_or_host, select,
 };
 use hetdwarf::plural::counted;
@@ -70,7 +70,9 @@ pub(crate) fn read_wave_file(path: &Path, input: Input) -> Result<Snapshot, Fail
 
 fn parse_wave(path: &Path, bytes: &[u8]) -> Result<Snapshot, Failure> {
     let wave = Snapshot::from_json(bytes).map_err(|error| Failure::in_file(path, error))?;
-    check_size(path, &wave, target_of(path, &wave)?.processor())?;
+    let target = target_of(path, &wave)?;
+    let check = target.processor().check_wave_size(wave.wave_size());
+    check.map_err(|error| Failure::in_file(path, error))?;
     Ok(wave)
 }
 
@@ -93,23 +95,8 @@ pub(crate) fn check_wave(
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
     let path = input_name(path);
-    check_size(path, wave, program.processor())?;
-    let kernels = program.object().kernels().unwrap_or_default();
-    let mut sizes = kernels.iter().filter_map(Kernel::wave_size);
-    let (size, first) = (wave.wave_size(), sizes.next());
-    if let Some(first) = first
-        && first != size
-        && sizes.all(|other| other == first)
-    {
-        return Err(Failure::in_file(
-            path,
-            format!(
-                "the wave has {} lanes, but the code is for waves of {}",
-                size.lanes(),
-                first.lanes()
-            ),
-        ));
-    }
+    let check = program.object().check_wave_size(wave.wave_size());
+    check.map_err(|error| Failure::in_file(path, error))?;
     let (wanted, found) = (program.object().target(), target_of(path, wave)?);
     let known = [wanted, &found].map(|target| target.processor().is_known());
     let message = match known {
@@ -147,20 +134,6 @@ fn target_of(path: &Path, wave: &Snapshot) -> Result<TargetId, Failure> {
         }
         Err(error) => Err(Failure::in_file(path, format!("target: {error}"))),
     }
-}
-
-/// Checks the wave size: a processor supports one size, or two.
-fn check_size(path: &Path, wave: &Snapshot, processor: &Processor) -> Result<(), Failure> {
-    let size = wave.wave_size();
-    if processor.supports_wave_size(size) {
-        return Ok(());
-    }
-    let message = format!(
-        "the wave has {} lanes, but {} has no such waves",
-        size.lanes(),
-        processor.name()
-    );
-    Err(Failure::in_file(path, message))
 }
 
 /// A `.dwo` file: its path and its bytes.
