@@ -1,4 +1,4 @@
-//! Expressions of DWARF by themselves.
+//! Evaluates DWARF expressions.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -14,9 +14,9 @@ use crate::error::Failure;
 use crate::json;
 use crate::wave::{self, Asked, WaveSource};
 
-/// Evaluates an expression of DWARF: its bytes, or operations as llvm-dwarfdump prints them.
+/// Evaluates a DWARF expression: its bytes, or operations as llvm-dwarfdump prints them.
 ///
-/// The answer is that of `hetdwarf eval --format json` for the lanes: all of the wave, one, or none in focus.
+/// Returns the document of `hetdwarf eval --format json` for all lanes of the wave, for one lane, or without a lane in focus.
 ///
 /// ```python
 /// >>> hetdwarf.evaluate("DW_OP_lit21, DW_OP_dup, DW_OP_plus, DW_OP_stack_value", read=32)["lanes"][0]["read"]["bytes"]
@@ -82,7 +82,7 @@ pub fn evaluate(
     json::to_python(py, &document)
 }
 
-/// The document's answer; with a wave, its pc and its load address.
+/// Evaluates the expression for the document. A wave adds its pc and its load address.
 fn answer(
     expression: &Source,
     options: &EvalOptions,

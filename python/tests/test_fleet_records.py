@@ -1,4 +1,4 @@
-"""The records of `hetdwarf.fleet`: what they are, that they can travel, and what becomes of them."""
+"""Tests the records of `hetdwarf.fleet`: their contents, pickling, and conversion to tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CORES = FIXTURES / "cores"
 
 
 def printed(*arguments: object) -> str:
-    """What the command prints."""
+    """Returns the output of the command."""
     ran = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True)
     assert ran.returncode in (0, 1, 2) and "panicked" not in ran.stderr, ran.stderr
     return ran.stdout
@@ -159,7 +159,7 @@ def test_urls_are_read_by_fsspec(tmp_path: Path, core: Path, monkeypatch: pytest
 
 
 def leaves(value: Any, shape: Any, place: str) -> Iterator[str]:
-    """Names what in a record has no column, or one of another type."""
+    """Returns the names of fields without a column, or with a column of another type."""
     types = {_tables.TEXT: str, _tables.NUMBER: int, _tables.FLAG: bool}
     if value is None or shape == _tables.JSON:
         return
@@ -197,7 +197,7 @@ def test_tables_have_what_the_records_have(records: list[fleet.Record], core: Pa
     parquet = pytest.importorskip("pyarrow.parquet")
     folder = json.loads(printed("verify", OBJECT.parent, "--format", "jsonl").splitlines()[-1])
     given = [*records, folder, *fleet.triage_core(core), {"format": "hetdwarf-error/1", "file": "a", "error": "b"}]
-    # More than are written at once.
+    # More records than are written at once.
     given *= 1 + 2 * _tables.ROWS_AT_ONCE // len(given)
     fleet.to_parquet(iter(given), tmp_path / "tables")
     files = ["core-wave.parquet", "error.parquet", "file.parquet", "finding.parquet", "folder.parquet"]

@@ -1,9 +1,9 @@
 //! Defines the error type of the crate. An error has a kind, the operation, the place in the file, and the violated sentence of the specification.
 //!
-//! An error is data that a caller can match on. Only [`Display`](fmt::Display) makes text from it, in which contents of files are escaped like in
-//! [`Untrusted`]. Four groups of kinds are distinguished, because four different people must act on them. These are ill-formed DWARF, missing input
-//! ([`ErrorKind::Unavailable`], [`ErrorKind::MissingContext`]), unsupported features ([`ErrorKind::Unsupported`]), and a [`Limit`]. The sentences are
-//! from [HET](crate), and from DWARF 5 for rules that HET does not change.
+//! An error is data that a caller can match on. Only [`Display`](fmt::Display) makes text from it, and escapes contents of files like
+//! [`Untrusted`]. The kinds form four groups, because four different people must act on them: ill-formed DWARF, missing input
+//! ([`ErrorKind::Unavailable`], [`ErrorKind::MissingContext`]), unsupported features ([`ErrorKind::Unsupported`]), and limits ([`Limit`]).
+//! The sentences are from [HET](crate), and from DWARF 5 for rules that HET does not change.
 //!
 //! ```
 //! use hetdwarf::error::ErrorKind;
@@ -105,7 +105,7 @@ pub enum ErrorKind {
     Limit {
         /// The limit.
         limit: Limit,
-        /// Its value.
+        /// The value.
         value: u64,
     },
     /// The input exceeds a fixed maximum, which no option changes.

@@ -68,7 +68,7 @@ pub(crate) struct Question<'q, 'a> {
 /// An access that may have faulted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// Its address in the code object.
+    /// The address in the code object.
     pub(crate) address: u64,
     pub(crate) operation: Operation,
     /// The lanes with faulting addresses; empty for a scalar access, and if they are unknown.

@@ -138,7 +138,7 @@ pub struct QueueEntry {
     pub queue_id: u32,
     /// The agent's number.
     pub gpu_id: u32,
-    /// Its purpose.
+    /// The purpose.
     pub kind: QueueType,
     /// The address of the ring of packets.
     pub ring_address: u64,

@@ -116,11 +116,11 @@ impl Memory for MemoryMap {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessOperation {
-    /// It reads memory.
+    /// Reads memory.
     Load,
-    /// It writes memory.
+    /// Writes memory.
     Store,
-    /// It reads and writes memory.
+    /// Reads and writes memory.
     Atomic,
 }
 
@@ -166,14 +166,14 @@ pub struct FaultCandidate {
     pub instruction: String,
     /// The kind of the access.
     pub operation: AccessOperation,
-    /// The lanes at fault with the addresses that they accessed. Empty for a scalar access, and if registers of the address have been overwritten
-    /// since.
+    /// The lanes that may be at fault, with the addresses that they accessed. Empty for a scalar access, and if registers of the address
+    /// have been overwritten since.
     pub lanes: Vec<(Lane, u64)>,
     /// The address of a scalar access.
     pub address: Option<u64>,
     /// The number of bytes accessed by a lane.
     pub bytes: u8,
-    /// True if the wave is proven to have executed it at these addresses.
+    /// True if the wave is proven to have executed the access at these addresses.
     pub is_certain: bool,
 }
 
@@ -228,9 +228,9 @@ impl<'a> Stop<'_, 'a> {
 
     /// Returns the accesses at which the wave may have faulted, the likeliest first, or none if there is no candidate.
     ///
-    /// * `fault_address`: the reported address at fault, or any in its page. Without it, accesses to memory that the process does not have are
+    /// * `fault_address`: the reported fault address, or any in its page. Without it, accesses to memory that the process does not have are
     ///   searched.
-    /// * `scratch`: the address of the wave's scratch in the process, if it is known.
+    /// * `scratch`: the address of the wave's scratch in the process, if known.
     ///
     /// # Errors
     /// If a limit is reached.
@@ -259,7 +259,7 @@ impl<'a> Stop<'_, 'a> {
                 is_certain,
                 bytes,
             } = candidate;
-            // The longest instruction has 20 bytes, and the last of the code fewer after it.
+            // The longest instruction has 20 bytes. Fewer bytes may follow the address at the end of the code.
             let code = [20, 16, 12, 8, 4].into_iter();
             let mut code = code.filter_map(|size| program.object().read_image(address, size));
             let text = code

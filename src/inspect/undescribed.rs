@@ -35,7 +35,7 @@ pub enum Undescribed {
     NoDebugInfo,
     /// The entries are in another file, which was not given.
     NotSplit {
-        /// Its name in the unit.
+        /// The name in the unit.
         name: Option<String>,
     },
     /// No unit covers the code, which was built without debugging information.

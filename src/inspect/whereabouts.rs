@@ -15,9 +15,9 @@ const NULL_PAGE: u64 = 4096;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointerArgument {
-    /// Its name in the source, if the object has it.
+    /// The name in the source, if the object has it.
     pub name: Option<String>,
-    /// Its position among the arguments, from 0.
+    /// The position among the arguments, from 0.
     pub position: usize,
     /// The address to which it points.
     pub value: u64,

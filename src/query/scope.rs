@@ -124,7 +124,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         let global = variables
             .iter()
             .filter(|variable| variable.scope_die.is_none());
-        // Of equal candidates, the first one is chosen.
+        // The first of several equal candidates is chosen.
         let best = global
             .filter(|variable| is_at(variable, path))
             .rev()

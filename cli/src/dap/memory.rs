@@ -1,4 +1,4 @@
-//! Memory of a wave, in every address space.
+//! Reads memory of a wave, in every address space.
 
 use base64::Engine as _;
 
@@ -11,10 +11,10 @@ use super::message::Request;
 use super::protocol::{Body, Memory};
 use super::session::{Answer, Session};
 
-/// How many bytes are read at once.
+/// The most bytes that are read at once.
 const MOST_BYTES: i64 = 1 << 20;
 
-/// An address as the editor has it: `0x7f0000001000`, `local:0x10`, `private_lane:3:0x10`.
+/// An address in the editor's notation: `0x7f0000001000`, `local:0x10`, `private_lane:3:0x10`.
 pub(super) struct Reference {
     space: AddressSpace,
     lane: Option<Lane>,
@@ -25,7 +25,7 @@ impl Reference {
     /// Reads the argument of a request.
     ///
     /// # Errors
-    /// If it is missing, or is no address.
+    /// If the argument is missing or not an address.
     pub(super) fn of(request: &Request) -> Result<Reference, String> {
         let text = request.text("memoryReference")?;
         Reference::parse(text.ok_or("memoryReference: it is missing")?)
@@ -59,7 +59,7 @@ impl Reference {
         })
     }
 
-    /// Returns true for the memory of the process: where the code is.
+    /// Returns true for memory of the process, which contains the code.
     pub(super) fn is_of_process(&self) -> bool {
         self.space == AddressSpace::None
     }
@@ -75,7 +75,7 @@ impl Reference {
 }
 
 impl<'s> Session<'s> {
-    /// Reads memory of the wave that was asked last.
+    /// Reads memory of the last selected wave.
     pub(super) fn read_memory(&mut self, request: &Request) -> Answer<'s> {
         let mut reference = Reference::of(request)?;
         let offset = request.integer("offset")?.unwrap_or(0);
@@ -122,9 +122,9 @@ impl<'s> Session<'s> {
     }
 }
 
-/// Reads memory up to the first byte that is not known.
+/// Reads memory up to the first unknown byte.
 fn memory(access: &Access<'_>, reference: &Reference, count: u64) -> Vec<u8> {
-    /// How many bytes are tried at once.
+    /// The number of bytes per access.
     const STEP: u64 = 64;
     let read_at = |address: u64, bytes: u64| -> Option<Vec<u8>> {
         let storage = Storage::Memory {

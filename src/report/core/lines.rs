@@ -28,7 +28,7 @@ pub struct CoreWaveLine<'d> {
     pub verdict: VerdictDocument,
     /// The wave.
     pub wave: &'d CoreWaveDocument,
-    /// Its frames, the innermost first.
+    /// The frames, the innermost first.
     pub stack: Vec<&'d FrameDocument>,
 }
 

@@ -22,7 +22,7 @@ use crate::wave::{Dispatch, Wave};
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkgroupDocument {
-    /// Its workgroup id in the dispatch.
+    /// The workgroup id in the dispatch.
     pub workgroup: [u32; 3],
     /// The driver's number of its queue.
     pub queue_id: u32,
@@ -45,7 +45,7 @@ pub struct WorkgroupDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DivergentDocument {
-    /// Its index.
+    /// The index.
     pub wave: usize,
     /// The lanes that are not at the barrier.
     pub lanes: Vec<u8>,

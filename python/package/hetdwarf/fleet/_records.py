@@ -1,4 +1,4 @@
-"""The records of one file: functions that travel to where files are."""
+"""Functions that return the records of one file. Engines send them to the workers that have the file."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Object = Union[str, "os.PathLike[str]", Tuple[Union[str, "os.PathLike[str]"], in
 
 
 def verify_file(path: Any, *, rules: Sequence[str] | None = None, profile: str | None = None) -> list[Record]:
-    """Returns what `hetdwarf verify --format jsonl PATH` prints: a `hetdwarf-finding/1` for each finding, and at last the `hetdwarf-file/1`.
+    """Returns the lines of `hetdwarf verify --format jsonl PATH`: a `hetdwarf-finding/1` for each finding, and a final `hetdwarf-file/1`.
 
-    A file that cannot be read is a `hetdwarf-file/1` with the reason in `unreadable`. The configuration, `hetdwarf.toml`, is not read: what is found
-    depends on the file and the arguments only.
+    An unreadable file is a `hetdwarf-file/1` with the reason in `unreadable`. The configuration, `hetdwarf.toml`, is not read: the findings depend
+    only on the file and the arguments.
 
     * path: a path, or a URL of fsspec such as `s3://bucket/k.hsaco`.
-    * rules, profile: as in `Object.verify`.
+    * rules, profile: see `Object.verify`.
     """
     name = name_of(path)
     with local_copy(name) as copy:
@@ -30,12 +30,12 @@ def verify_file(path: Any, *, rules: Sequence[str] | None = None, profile: str |
 
 
 def triage_core(path: Any, objects: Sequence[Object] = ()) -> list[Record]:
-    """Returns what `hetdwarf core --format jsonl PATH` prints: a `hetdwarf-core-wave/1` for each wave.
+    """Returns the lines of `hetdwarf core --format jsonl PATH`: a `hetdwarf-core-wave/1` for each wave.
 
-    A core that cannot be read, and one of which a part cannot, has a `hetdwarf-error/1` with the reason.
+    A core that is unreadable, even in part, has a `hetdwarf-error/1` with the reason.
 
-    * path: a GPU core file, or a log of ROCm's debug agent; or a URL of fsspec.
-    * objects: code objects in place of lost or stripped ones, each alone or with its load address, and folders that are searched for them.
+    * path: a GPU core file or a log of ROCm's debug agent, as a path or a URL of fsspec.
+    * objects: code objects in place of missing or stripped ones, each alone or with its load address, and folders to search for them.
     """
     name = name_of(path)
     options = []
