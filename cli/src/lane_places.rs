@@ -20,19 +20,20 @@ pub(crate) fn print_where(
     width: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    if frame
-        .wave_size()
-        .all_lanes()
-        .all(|lane| frame.is_active(lane))
-    {
-        return Ok(());
-    }
-    // Without positions, nothing is printed: callers already show the lanes as inactive.
-    let places = LanePcDocument::new(frame).ok();
-    match places.filter(|found| found.known) {
+    match inactive_places(frame) {
         Some(found) => print_inactive(&found, width, out),
         None => Ok(()),
     }
+}
+
+/// Returns where the lanes of a frame are. Returns `None` if all are active, or if the positions of inactive lanes are unknown.
+pub(crate) fn inactive_places(frame: &StopFrame<'_, '_, '_>) -> Option<LanePcDocument> {
+    let mut lanes = frame.wave_size().all_lanes();
+    if lanes.all(|lane| frame.is_active(lane)) {
+        return None;
+    }
+    let places = LanePcDocument::new(frame).ok();
+    places.filter(|found| found.known)
 }
 
 /// Prints the positions of inactive lanes, a line for each position.

@@ -26,6 +26,10 @@ pub(crate) struct Printer<'d> {
     names: FileNames<'d>,
     /// The entries of the file-scope variables printed so far: they are the same in every frame.
     globals: BTreeSet<Hex>,
+    /// True if the caller prints where inactive lanes are, so that they need not be named as inactive.
+    places_lanes: bool,
+    /// True if the conventions by which locations were read are printed.
+    says_reading: bool,
 }
 
 /// Lists the registers that still hold their initial values from the start of the kernel, if there are any.
@@ -45,6 +49,21 @@ impl<'d> Printer<'d> {
             width,
             names: FileNames::of(files.map(Untrusted::raw)),
             globals: BTreeSet::new(),
+            places_lanes: false,
+            says_reading: true,
+        }
+    }
+
+    /// Sets whether the caller prints where the inactive lanes of the next frames are.
+    pub(crate) fn place_lanes(&mut self, places_lanes: bool) {
+        self.places_lanes = places_lanes;
+    }
+
+    /// Leaves out how the locations of variables were read.
+    pub(crate) fn without_reading(self) -> Printer<'d> {
+        Printer {
+            says_reading: false,
+            ..self
         }
     }
 
@@ -118,30 +137,37 @@ impl<'d> Printer<'d> {
         if active > 0 {
             print_scopes(&variables, extent, self.width, out)?;
         }
-        print_inactive(&inactive, out)?;
+        if !self.places_lanes {
+            print_inactive(&inactive, out)?;
+        }
         if active > 0 {
+            if self.says_reading {
+                print_reading(&variables, out)?;
+            }
             print_notes(&variables, out)?;
         }
         Ok(())
     }
 }
 
-/// Prints the notes that concern several variables.
-fn print_notes(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(), Failure> {
-    let names = |wanted: &dyn Fn(&VariableDocument) -> bool| {
-        let variables = variables.iter().filter(|variable| wanted(variable));
-        let names: Vec<_> = variables
-            .map(|variable| variable.name.to_string())
-            .collect();
-        names.join(", ")
-    };
-    let legacy = names(&|variable| variable.reading == LocationReading::LegacyLlvm);
-    if !legacy.is_empty() {
+/// Prints the names of the variables whose locations LLVM wrote without the DWARF extensions.
+fn print_reading(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(), Failure> {
+    let legacy = variables
+        .iter()
+        .filter(|variable| variable.reading == LocationReading::LegacyLlvm);
+    let names: Vec<String> = legacy.map(|variable| variable.name.to_string()).collect();
+    if !names.is_empty() {
+        let names = names.join(", ");
         writeln!(
             out,
-            "read by LLVM's conventions, without the DWARF extensions: {legacy}"
+            "the compiler did not write AMD's DWARF extensions; read as LLVM uses plain DWARF for GPUs: {names}"
         )?;
     }
+    Ok(())
+}
+
+/// Prints the notes that concern several variables.
+fn print_notes(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(), Failure> {
     let notes = variables
         .iter()
         .filter_map(|variable| Some((variable.note?, variable.name.to_string())));

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use hetdwarf::display::Options;
 use hetdwarf::inspect::Stop;
-use hetdwarf::report::{NameFilter, VarsDocument, VarsRequest, write_json_pretty};
+use hetdwarf::report::{FrameVariables, NameFilter, VarsDocument, VarsRequest, write_json_pretty};
 
 use super::arguments::{Format, FrameChoice, VarsArguments};
 use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure, print_limit, print_warnings};
 use super::input::{chosen_frame, frame_at};
-use super::lane_places::print_where;
+use super::lane_places::{inactive_places, print_inactive};
 use super::lanes::{chosen_lanes, lane_choice};
 use super::pattern::pattern;
 use super::variables::Printer;
@@ -93,18 +93,20 @@ fn print(
 ) -> Result<(), Failure> {
     let is_of_all = document.stopped.is_some();
     let mut printer = Printer::new(width, &document.frames);
-    let mut frames = document.frames.iter().peekable();
-    while let Some(content) = frames.next() {
-        printer.print(content, out)?;
-        let next = frames.peek().map(|next| next.frame.call_frame);
-        if next != Some(content.frame.call_frame) {
-            let frame = stop.frame(content.frame.index);
-            if let Some(frame) = frame.filter(|_| says_where) {
-                print_where(&frame, width, out)?;
+    let of_call = |a: &FrameVariables, b: &FrameVariables| a.frame.call_frame == b.frame.call_frame;
+    for parts in document.frames.chunk_by(of_call) {
+        let outermost = parts.last().filter(|_| says_where);
+        let frame = outermost.and_then(|content| stop.frame(content.frame.index));
+        let places = frame.as_ref().and_then(inactive_places);
+        printer.place_lanes(places.is_some());
+        for (n, content) in parts.iter().enumerate() {
+            printer.print(content, out)?;
+            if let Some(places) = places.as_ref().filter(|_| n + 1 == parts.len()) {
+                print_inactive(places, width, out)?;
             }
-        }
-        if is_of_all {
-            writeln!(out)?;
+            if is_of_all {
+                writeln!(out)?;
+            }
         }
     }
     if let (true, Some(message)) = (is_of_all, &document.message) {

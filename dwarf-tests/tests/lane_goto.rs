@@ -1,10 +1,6 @@
 //! Compares the positions of waiting lanes with an emulator that knows the past and future of each lane. The programs have `goto` and
 //! irreducible loops. Both `lane-pc` and the additions of `annotate` are compared.
 
-#[path = "lane_goto/machine.rs"]
-mod machine;
-#[path = "lane_goto/program.rs"]
-mod program;
 #[path = "lane_goto/run.rs"]
 mod run;
 #[path = "lane_goto/source.rs"]
@@ -15,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use dwarf_tests::emulator::{Machine, Program as Emulated};
 use dwarf_tests::simulator::random::Random;
 use dwarf_tests::{llvm_tool, seeds};
 use hetdwarf::annotate::{Request, annotate};
@@ -23,8 +20,6 @@ use hetdwarf::inspect::{LanePcs, LanePlace, Program, Recovery, Stop, StopOptions
 use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
-use machine::Machine;
-use program::Program as Emulated;
 use run::{Failure, Waiting, run};
 
 const TARGETS: [(&str, WaveSize); 5] = [

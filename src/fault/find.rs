@@ -324,7 +324,7 @@ impl Search<'_, '_, '_> {
             None => {
                 let bytes = touched.address..touched.address.saturating_add(touched.bytes);
                 let memory: &dyn Memory = self.question.memory;
-                memory.is_missing(bytes) == Some(true)
+                touched.is_of_process() && memory.is_missing(bytes) == Some(true)
             }
         }
     }

@@ -231,7 +231,7 @@ pub(super) fn read(
         let reason = if files.iter().any(|file| file.is_gpu_half) {
             "there is no AMDGPU note of type 33: the file is cut, or was not written by the ROCm runtime"
         } else {
-            "there is no AMDGPU note of type 33: a host's core alone has none; give the GPU's file (gpucore.PID) too"
+            "this is only the host's half of a core, without the GPU's state (AMDGPU note of type 33); give the GPU's half too: `hetdwarf core gpucore.PID core.PID`"
         };
         Error::malformed("GPU core", reason)
     })?;

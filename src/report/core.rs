@@ -34,7 +34,7 @@ use places::Places;
 pub use places::own_frame;
 use survey::{Finders, name_stacks, survey};
 pub use verdict::VerdictDocument;
-pub use workgroups::{DivergentDocument, OffLanesDocument, WorkgroupDocument};
+pub use workgroups::{DivergentDocument, OffLanesDocument, PolledDocument, WorkgroupDocument};
 use workgroups::{Started, WavePlace, WavePlaces};
 
 /// The document.
@@ -233,6 +233,9 @@ pub struct CoreWaveDocument {
     /// The access at which it faulted; absent unless it stopped for a memory violation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<FaultDocument>,
+    /// The access that the loop around the wave repeats; absent if registers do not prove it, or if enough other waves were searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub polled: Option<PolledDocument>,
     /// The assertion that failed; absent if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assertion: Option<AssertionDocument>,
@@ -413,6 +416,7 @@ impl CoreDocument {
             places: &wave_places,
             workgroups: &workgroups,
             names: &names,
+            is_gpu_half: core.is_gpu_half(),
         };
         let verdict = verdict.verdict();
         let has_several = core.file_count() > 1;
@@ -574,6 +578,7 @@ impl CoreWaveDocument {
             line: innermost.and_then(|frame| frame.line),
             halted_at_launch: wave.is_halted_at_launch(),
             fault: None,
+            polled: None,
             assertion: None,
             stack: Vec::new(),
             frames: places::Stack::new(),

@@ -121,16 +121,18 @@ fn run_log(
     width: usize,
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let options = [
-        ("--export", arguments.export.is_some()),
-        ("--html", arguments.html.is_some()),
-        ("--where", arguments.whereabouts.is_some()),
-    ];
-    if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
-        let message = format!("{option} is for cores; `hetdwarf import` makes snapshots of a log");
-        return Err(in_files(files, message));
-    }
+    let mut outputs = Outputs::new(arguments.force, arguments.inputs());
+    let page = arguments.html.as_deref();
+    let page = page
+        .map(|path| outputs.plan(path, Kind::Html))
+        .transpose()?;
     log::run(arguments, files, request, |document, log| {
+        if let Some(folder) = &arguments.export {
+            log.export(folder, &mut outputs)?;
+        }
+        if let Some(output) = &page {
+            page::write_log(output, document, log, arguments)?;
+        }
         match arguments.format {
             CoreFormat::Json => Ok(write_json_pretty(document, &mut *out)?),
             CoreFormat::Jsonl => {

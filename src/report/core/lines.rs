@@ -62,6 +62,7 @@ impl CoreDocument {
             places: &[],
             workgroups: &[],
             names,
+            is_gpu_half: false,
         };
         match wave.stop.is_empty() {
             true => self.verdict.clone(),
