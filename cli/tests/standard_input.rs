@@ -123,7 +123,7 @@ fn a_core_is_read_from_standard_input() {
         ("demo.core", &["core", "--format=jsonl"]),
         ("demo.core", &["core", "--tree"]),
         ("demo.core", &["unwind", "--core"]),
-        ("demo.core", &["vars", "--wave=all", "--core"]),
+        ("demo.core", &["vars", "--wave=1", "--core"]),
         ("demo.core", &["info", "--code-object=0", "--core"]),
         ("stop.json", &["core", "--object=calls-O2.rocm.hsaco"]),
         (log, &["core"]),
