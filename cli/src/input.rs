@@ -19,7 +19,7 @@ use hetdwarf::plural::counted;
 use hetdwarf::wave::{Snapshot, Wave};
 
 use super::arguments::{DialectName, ObjectArguments, RecoveryArguments, StrictArguments};
-use super::contents::{Contents, Input, standard_input};
+use super::contents::{Contents, Input, STANDARD_INPUT};
 use super::failure::Failure;
 use super::packages::ObjectFile;
 
@@ -38,19 +38,14 @@ pub(crate) fn check_lengths<'a>(
     })
 }
 
-/// The path that names standard input.
-pub(crate) const STANDARD_INPUT: &str = "-";
 /// The path that names standard output.
 pub(crate) const STANDARD_OUTPUT: &str = "-";
 
 /// Reads the snapshot that `--wave` names, which may be standard input, and checks that such a wave can exist.
 pub(crate) fn read_wave(path: &Path) -> Result<Snapshot, Failure> {
-    if path != Path::new(STANDARD_INPUT) {
-        return read_wave_file(path, Input::Wave);
-    }
+    let bytes = Contents::of_argument(path, Input::Wave);
     let path = input_name(path);
-    let bytes = standard_input(Input::Wave).map_err(|error| Failure::in_file(path, error))?;
-    parse_wave(path, &bytes)
+    parse_wave(path, &bytes.map_err(|error| Failure::in_file(path, error))?)
 }
 
 /// Returns the name of a file for messages: its path, or `standard input`.
@@ -179,9 +174,10 @@ pub(crate) fn with_program<T>(
     which: &ObjectArguments,
     then: impl FnOnce(&Program<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let place = |error: hetdwarf::Error| Failure::in_file(path, error);
     let limits = which.limits.limits();
     let file = ObjectFile::open(path, Input::Object, &limits)?;
+    let path = input_name(path);
+    let place = |error: hetdwarf::Error| Failure::in_file(path, error);
     let embedded = choose(path, &file, which)?;
     let object = CodeObject::parse_with(&embedded.data, &limits).map_err(place)?;
     let dwo_data = read_dwo(which)?;
