@@ -95,7 +95,7 @@ impl LaneValue {
         frame: &StopFrame<'_, '_, '_>,
     ) -> LaneValue {
         let state = value.state(lane);
-        let message = lane_message(value, &state).unwrap_or_default();
+        let message = lane_message(frame, value, &state).unwrap_or_default();
         let error = match &state {
             ValueState::Error(error) => Some(error.clone()),
             _ => None,

@@ -11,7 +11,7 @@ use crate::debug_info::Variable;
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::display::{Options, Pointee, TypedBytes};
 use crate::error::{Ambiguity, Error, ErrorKind, Result};
-use crate::eval::Doubt;
+use crate::eval::{Doubt, LocationGap};
 use crate::location::{Bits, LaneBits, Location};
 
 /// The message for bytes that the debugger does not supply.
@@ -226,6 +226,8 @@ pub(super) struct Rare {
     pub(super) cut: Option<String>,
     /// The origin of the contents, if they are not from the debugging information.
     pub(super) recovered: Option<Recovered>,
+    /// The addresses without a location around this one, if that is why there are no contents.
+    pub(super) gap: Option<LocationGap>,
 }
 
 impl Rare {
@@ -237,6 +239,7 @@ impl Rare {
             && whole.is_none()
             && self.cut.is_none()
             && self.recovered.is_none()
+            && self.gap.is_none()
             && part.is_none();
         (!is_nothing).then(|| Box::new(self))
     }

@@ -17,7 +17,6 @@ use crate::debug_info::VariableKind;
 use crate::debug_info::types::TypeTable;
 use crate::display::{Mark, Options};
 use crate::error::Result;
-use crate::eval::LocationAttribute;
 use crate::inspect::{
     LocationReading, NOT_SAID, Stop, StopFrame, ValueState, ValueStateKind, VariableValue,
 };
@@ -491,9 +490,14 @@ impl VarsDocument {
 
 /// Returns the message for a variable in a lane, for people. Returns `None` if the state needs no message.
 ///
+/// * `frame`: the frame of the variable.
 /// * `state`: the state of the variable in the lane.
 #[must_use]
-pub fn lane_message(value: &VariableValue<'_>, state: &ValueState) -> Option<String> {
+pub fn lane_message(
+    frame: &StopFrame<'_, '_, '_>,
+    value: &VariableValue<'_>,
+    state: &ValueState,
+) -> Option<String> {
     let not_understood = || value.not_understood().map(str::to_owned);
     match state {
         ValueState::Ok => not_understood(),
@@ -503,7 +507,7 @@ pub fn lane_message(value: &VariableValue<'_>, state: &ValueState) -> Option<Str
         ValueState::Ambiguous(reason) => Some(reason.to_string()),
         ValueState::Unsupported { what } => Some(what.clone()),
         ValueState::Error(error) => Some(error.to_string()),
-        ValueState::OptimizedOut => Some(reason(value).to_owned()),
+        ValueState::OptimizedOut => Some(frame.no_location(value)),
         ValueState::Unavailable => Some(NOT_SAID.to_owned()),
         ValueState::Inactive
         | ValueState::NotInFrame
@@ -517,15 +521,4 @@ fn doubts(value: &VariableValue<'_>) -> Option<String> {
     let doubt = value.doubts().first()?;
     let (start, end) = (doubt.bits.start, doubt.bits.end);
     Some(format!("bits {start} to {end}: {}", doubt.reason))
-}
-
-/// Returns the reason why the debugging information gives no value.
-fn reason(value: &VariableValue<'_>) -> &'static str {
-    let variable = &value.variable;
-    match variable.location {
-        _ if variable.is_omitted => "this instance of the function is without it",
-        None => "it has no location",
-        Some(LocationAttribute::List { .. }) => "it has no location at this address",
-        Some(LocationAttribute::Expression(_)) => "its location is undefined",
-    }
 }

@@ -21,6 +21,8 @@ pub enum NoValue {
         name: String,
         /// The known state of its value.
         state: ValueState,
+        /// The reason why the debugging information gives no value, if that is the state.
+        why: Option<String>,
     },
     /// Required bits were optimized away.
     OptimizedOut,
@@ -113,23 +115,14 @@ impl fmt::Display for NoValue {
         match self {
             NoValue::Inactive => f.write_str("the lane does not execute here"),
             NoValue::NotInFrame => f.write_str("the lane did not enter this function"),
-            NoValue::Variable {
-                name,
-                state: ValueState::Error(error),
-            } => write!(f, "`{name}`: {error}"),
-            NoValue::Variable {
-                name,
-                state: ValueState::OptimizedOut,
-            } => write!(f, "`{name}` is optimized out"),
-            NoValue::Variable {
-                name,
-                state: ValueState::Ambiguous(reason),
-            } => write!(f, "`{name}`: {reason}"),
-            NoValue::Variable {
-                name,
-                state: ValueState::Unsupported { what },
-            } => write!(f, "`{name}`: {what}"),
-            NoValue::Variable { name, state } => write!(f, "`{name}` is {}", state.name()),
+            NoValue::Variable { name, state, why } => match (state, why) {
+                (ValueState::Error(error), _) => write!(f, "`{name}`: {error}"),
+                (ValueState::Ambiguous(reason), _) => write!(f, "`{name}`: {reason}"),
+                (ValueState::Unsupported { what }, _) => write!(f, "`{name}`: {what}"),
+                (ValueState::OptimizedOut, Some(why)) => write!(f, "`{name}`: {why}"),
+                (ValueState::OptimizedOut, None) => write!(f, "`{name}` is optimized out"),
+                (other, _) => write!(f, "`{name}` is {}", other.name()),
+            },
             NoValue::OptimizedOut => f.write_str("it needs bits that were optimized out"),
             NoValue::Unavailable => f.write_str("the wave does not say what is there"),
             NoValue::DivisionByZero => f.write_str("division by zero"),

@@ -207,7 +207,10 @@ impl Values {
         with_message: bool,
     ) -> Option<LaneValue<'v>> {
         let mut found = match item {
-            Item::Variable(value) => of_variable(value, lane, with_message),
+            Item::Variable(value) => {
+                let frame = self.stop.stop().frame(self.level);
+                of_variable(value, lane, frame.filter(|_| with_message).as_ref())
+            }
             Item::Expression(..) => of_answer(item.answer(lane)?),
             Item::Part(part, own) if own == lane => of_part(part),
             Item::Part(..) => return None,
