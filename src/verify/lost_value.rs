@@ -11,10 +11,10 @@ use crate::plural::counted;
 rules! {
     LOST_VALUE "loc-lost-value" Note "DWARF 5 §2.6.2"
         "the machine code keeps a value at addresses without a location"
-        "Where its location list ends, the variable is \"optimized out\" to a debugger. By the machine code, the value that it had at the last address that the \
-         list covers is still in a register or on the stack: unless the variable has changed since, which the code alone does not tell, an entry with that place \
-         would show it. Following all values takes longer than all other rules together, so that this rule counts only where it is chosen by its name: \
-         `--warn loc-lost-value`, `--rules loc-lost-value`.";
+        "After the end of its location list, a debugger shows the variable as \"optimized out\". According to the machine code, its last value in the list is \
+         still in a register or on the stack. An entry with that place would show it, unless the variable has changed since, which the code alone does not tell. \
+         Following all values takes longer than all other rules together, so this rule is active only if it is named: `--warn loc-lost-value`, `--rules \
+         loc-lost-value`.";
 }
 
 /// The maximum number of ranges in a message.

@@ -41,33 +41,32 @@ const LOADED_AT: LoadAddress = LoadAddress(0);
 rules! {
     WRONG "lane-pc-wrong-place" Error "USAGE DW_AT_LLVM_lane_pc"
         "DW_AT_LLVM_lane_pc gives a wrong address for an inactive lane"
-        "By the machine code the lane was switched off in one place and goes on in another. Right is every address after the last instruction that acted on \
-         it up to the next one that does, on its own way; what is said is none of them, so that a debugger shows the lane in code that it does not execute. \
-         Typical causes: the end of a region is wrong, two masks are exchanged, or an entry of the location list goes too far.";
+        "The machine code switches the lane off in one place and resumes it in another. Correct addresses are those after the last instruction that the \
+         lane executed, up to the next one that it will execute. The attribute gives another address, so a debugger shows the lane in code that it does not \
+         execute. Typical causes: a wrong end of a region, two exchanged masks, or an entry of the location list that covers too much code.";
     LOST "lane-pc-lost" Error "USAGE DW_AT_LLVM_lane_pc"
         "DW_AT_LLVM_lane_pc claims that a waiting lane did not enter the function"
-        "Its program location is undefined, which means that it was not active on entry. By the machine code it was, and goes on later. A debugger \
-         looks for it in the callers, where it is at the call, and never shows it here.";
+        "An undefined program location means that the lane was not active on entry. According to the machine code, it was active on entry and \
+         resumes later. A debugger looks for the lane in the callers, where it is at the call, and never shows it here.";
     NOT_ENTERED "lane-pc-not-entered" Error "USAGE DW_AT_LLVM_lane_pc"
         "DW_AT_LLVM_lane_pc claims that a lane is in a function that it did not enter"
-        "By the machine code no mask of the function has it, so that it was not active on entry and its program location has to be undefined. \
-         A debugger shows a call that the lane did not make.";
+        "According to the machine code, no mask of the function contains the lane. It was not active on entry, so its program location must \
+         be undefined. A debugger shows a call that the lane did not make.";
     ACTIVE "lane-active-wrong" Error "USAGE DW_AT_LLVM_active_lane"
         "DW_AT_LLVM_active_lane differs from the lanes that are active"
-        "In a section in which the compiler switches other lanes on, to save whole vector registers for example, the active lanes are those of the register in \
-         which EXEC was saved. The attribute says others.";
+        "If the compiler switches other lanes on, for example to save whole vector registers, the active lanes are those of the register in which EXEC was \
+         saved. The attribute gives other lanes.";
     NOT_SAID_ACTIVE "lane-active-missing" Note "USAGE DW_AT_LLVM_active_lane"
         "EXEC has lanes that are not active, and DW_AT_LLVM_active_lane is missing"
-        "Without DW_AT_LLVM_active_lane the lanes of EXEC count as active, also in a section in which the compiler switches others on, to save whole vector registers \
-         for example. The newest text has no code for the attribute any more; `hetdwarf annotate --active-lane` writes the old one.";
+        "Without DW_AT_LLVM_active_lane, the lanes of EXEC count as active, even if the compiler switched other lanes on, for example to save whole vector registers. \
+         The newest specification no longer assigns a code to the attribute; `hetdwarf annotate --active-lane` writes the old code.";
     NO_MASK "lane-pc-no-mask" Error "USAGE DW_AT_LLVM_lane_pc"
         "DW_AT_LLVM_lane_pc reads a mask from a register that holds none"
-        "Whatever way the wave came, the register has a number or an address at this place, or what a callee left there: the mask was there before and the register was used \
-         again, or the expression names the wrong one.";
+        "On every path to this address, the register holds a number, an address or the contents left by a callee. Either the register held the mask before and was reused, \
+         or the expression names the wrong register.";
     MISSING "lane-pc-missing" Note "USAGE DW_AT_LLVM_lane_pc"
         "DW_AT_LLVM_lane_pc has no entry for code with switched-off lanes"
-        "A debugger without an analysis of its own does not know there where the lanes are. The machine code tells: `hetdwarf annotate` writes it for functions without \
-         the attribute.";
+        "A debugger that does not analyze machine code cannot locate the lanes there. `hetdwarf annotate` writes the attribute for functions that lack it.";
 }
 
 /// Checks the functions that have the attribute.
