@@ -76,7 +76,7 @@ impl<'a> Index<'a> {
             pool: cursor.u32()?,
         };
         if !matches!(index.version, 7 | 8) {
-            let reason = format!("version {} is not known", index.version);
+            let reason = format!("unknown version {}", index.version);
             return Err(Error::malformed("index", reason));
         }
         let ends = [

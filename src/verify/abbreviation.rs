@@ -278,7 +278,8 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
             findings: &mut *findings,
         };
         if table.check(bytes, subject.meter()).is_err() {
-            let message = format!("the table at {start:#x} goes on to the end of the section");
+            let message =
+                format!("the table at {start:#x} does not end before the end of the section");
             let finding = Finding::new(&END, section, message);
             findings.add(finding.at(start as u64));
         }

@@ -139,12 +139,12 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
     fn set(&mut self, set: &AddressRangeSet<'_>) {
         let at = set.offset;
         if set.version != 2 {
-            let message = format!("version {} is not known", set.version);
+            let message = format!("unknown version {}", set.version);
             return self.add(&HEADER, message, at);
         }
         if set.address_size != 8 || set.segment_size != 0 {
             let message = format!(
-                "addresses have {} bytes and segment selectors {}, where a process has 8 and 0",
+                "addresses have {} bytes and segment selectors {}; a process has 8 and 0",
                 set.address_size, set.segment_size
             );
             return self.add(&HEADER, message, at);
@@ -172,14 +172,19 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         let at = set.offset;
         let size = set.end.saturating_sub(at);
         if !size.is_multiple_of(16) {
-            let message = format!("it has {size:#x} bytes, no multiple of the 16 of a tuple");
+            let message =
+                format!("its size, {size:#x} bytes, is not a multiple of the tuple size, 16");
             self.add(&ALIGNMENT, message, at);
         }
         match set.bytes_after_end() {
-            None => self.add(&TERMINATOR, "no tuple of zeros ends it".to_owned(), at),
+            None => self.add(
+                &TERMINATOR,
+                "it has no terminating tuple of zeros".to_owned(),
+                at,
+            ),
             Some(0) => {}
             Some(more) => {
-                let message = format!("{more:#x} bytes are after the tuple of zeros");
+                let message = format!("{more:#x} bytes follow the tuple of zeros");
                 self.add(&TERMINATOR, message, at);
             }
         }
@@ -196,7 +201,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         }
         if !is_loaded {
             let message = format!(
-                "{:#x}..{:#x} is not in a section that is loaded",
+                "{:#x}..{:#x} is not in a loaded section",
                 range.start, range.end
             );
             let finding = Finding::new(&OUTSIDE, SECTION, message);
@@ -269,9 +274,11 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
             let text = format!("{:#x}..{:#x}", range.start, range.end);
             let problem = if let Some((code, other)) = owners.other(range, unit, own) {
                 let (start, end) = (code.start, code.end);
-                format!("{text} has {start:#x}..{end:#x}, which is code of the unit at {other:#x}")
+                format!(
+                    "{text} contains {start:#x}..{end:#x}, which belongs to the unit at {other:#x}"
+                )
             } else if first_from(own, range.start).is_none_or(|code| code.start >= range.end) {
-                format!("{text} has no code of the unit at {unit:#x}")
+                format!("{text} contains no code of the unit at {unit:#x}")
             } else {
                 continue;
             };
@@ -298,7 +305,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         };
         for range in code.iter().filter(|range| !contains(&all, range)) {
             let message = format!(
-                "{:#x}..{:#x} of the unit at {unit:#x} is not in it as a whole",
+                "{:#x}..{:#x} of the unit at {unit:#x} is not completely covered",
                 range.start, range.end
             );
             let finding = Finding::new(&LEFT_OUT, SECTION, message);

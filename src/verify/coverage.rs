@@ -50,7 +50,7 @@ pub(super) fn check<'a>(
     if subject.frame_section().bytes().is_empty() {
         if let (true, Some(first)) = (subject.has_debug_info(), subject.symbols().first()) {
             let message = format!(
-                "there is no .debug_frame, for {} functions",
+                ".debug_frame is missing, for {} functions",
                 subject.symbols().len()
             );
             findings.add(Finding::new(&MISSING, ".debug_frame", message).pc(first.range.start));
@@ -122,7 +122,7 @@ fn check_range(
     }
     let within = |range: &core::ops::Range<u64>| range.start <= start && end <= range.end;
     if !subject.executable.iter().any(within) {
-        let message = format!("{start:#x}..{end:#x} is not within an executable section");
+        let message = format!("{start:#x}..{end:#x} is not inside an executable section");
         return Some(Finding::new(&OUTSIDE, section, message));
     }
     let at = subject

@@ -245,7 +245,7 @@ fn return_address_value(outcome: &Outcome, section: &'static str) -> Option<Find
         return None;
     };
     (place.sources == Sources::REGISTERS).then(|| {
-        let message = "its location is said to be in memory, at an address that registers hold";
+        let message = "the rule says that it is in memory, at an address computed from registers";
         Finding::new(&RETURN_ADDRESS_VALUE, section, message).help(
             "DW_CFA_val_expression gives a value; a return address in two registers is DW_OP_regx, DW_OP_piece 4, DW_OP_regx, DW_OP_piece 4",
         )

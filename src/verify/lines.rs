@@ -135,10 +135,10 @@ impl Table<'_> {
                 let directory = file.directory_index();
                 let message = match directories.checked_sub(1) {
                     Some(last) => format!(
-                        "file {n} is in directory {directory}, and directories are 0 to {last}"
+                        "file {n} is in directory {directory}, but directories are 0 to {last}"
                     ),
                     None => format!(
-                        "file {n} is in directory {directory}, and there are no directories"
+                        "file {n} is in directory {directory}, but there are no directories"
                     ),
                 };
                 self.add(&DIRECTORY, message);
@@ -187,12 +187,12 @@ impl Table<'_> {
                 Some(last) => format!("files are {first} to {last}"),
                 None => "there are no files".to_owned(),
             };
-            let message = format!("the row of {address:#x} is of file {file}, and {listed}");
+            let message = format!("the row of {address:#x} names file {file}, but {listed}");
             let finding = Finding::new(&FILE, self.section, message).at(self.offset as u64);
             self.findings.add(finding.pc(address));
         }
         if let Some((from, to)) = backwards {
-            let message = format!("after the row of {from:#x} comes one of {to:#x}");
+            let message = format!("the row of {to:#x} follows the row of {from:#x}");
             let finding = Finding::new(&BACKWARDS, self.section, message).at(self.offset as u64);
             self.findings.add(finding.pc(to));
         }

@@ -55,10 +55,10 @@ fn finding(lost: &LostVariable<'_>) -> Finding {
         texts.push(counted(more as u64, "more range"));
     }
     let message = format!(
-        "the last known value of `{name}` is kept for {bytes} more of its scope, where its location list says nothing: {}",
+        "the machine code keeps the last known value of `{name}` for {bytes} more of its scope, without an entry in its location list: {}",
         texts.join("; ")
     );
-    let help = "the location list can have an entry with this place, unless the variable changes there or before";
+    let help = "add an entry with this place to the location list, unless the variable changes there or before";
     let finding = Finding::new(&LOST_VALUE, ".debug_info", message);
     let finding = finding.at(lost.variable.die.offset).help(help);
     match lost.ranges.first() {

@@ -42,7 +42,7 @@ pub(super) fn register_sizes(facts: &Facts<'_>, register: u64, saved_in: u64) ->
     );
     (needed != found).then(|| {
         format!(
-            "{} has {needed} bits, and {}, which is said to hold it, {found}",
+            "{} has {needed} bits, but the rule says that it is in {}, which has {found}",
             facts.register_name(register),
             facts.register_name(saved_in)
         )
@@ -61,7 +61,7 @@ pub(super) fn value_size(facts: &Facts<'_>, register: u64, space: Option<u64>) -
     let needed = facts.register_bits(register)?;
     (needed != bits).then(|| {
         format!(
-            "{} has {needed} bits, and an address in {}, where the CFA is, {bits}",
+            "{} has {needed} bits, and an address in {}, the space of the CFA, has {bits}",
             facts.register_name(register),
             space.name()
         )
@@ -79,7 +79,7 @@ pub(super) fn check_cfa(
     let found = facts.register_bits(register)?;
     if found != bits {
         let message = format!(
-            "{name} has {found} bits, and an address in {} {bits}",
+            "{name} has {found} bits, and an address in {} has {bits}",
             space.name()
         );
         let help =
@@ -92,7 +92,7 @@ pub(super) fn check_cfa(
     let counts_lane = facts.processor.scratch_addressing() == Some(ScratchAddressing::Flat);
     if space == AddressSpace::PrivateWave && is_scalar && counts_lane {
         let message = format!(
-            "on {} {name} counts the bytes of one lane, and an address in {} those of all",
+            "on {}, {name} counts the bytes of one lane, and an address in {} the bytes of all lanes",
             facts.processor.name(),
             space.name()
         );

@@ -72,7 +72,7 @@ fn overlap(index: &PackageIndex<'_>, column: usize) -> Option<(usize, String)> {
             && !(may_share && (part.start, part.end) == (before.start, before.end))
         {
             let message = format!(
-                "{name} of {:#018x} is [{:#x}, {:#x}), that of {:#018x} is [{:#x}, {:#x})",
+                "{name} of {:#018x} is [{:#x}, {:#x}), and {name} of {:#018x} is [{:#x}, {:#x})",
                 before.signature, before.start, before.end, part.signature, part.start, part.end
             );
             return Some((part.slot, message));

@@ -66,7 +66,7 @@ pub(super) fn check(facts: &Facts<'_>, number: u64) -> Option<(&'static Rule, St
         && of != wave_size
     {
         let message = format!(
-            "register {number} is {register} of wavefronts of {} lanes, and this code is for {}",
+            "register {number} is {register} of wavefronts of {} lanes, but this code is for {}",
             of.lanes(),
             wave_size.lanes()
         );

@@ -88,7 +88,7 @@ pub(super) fn check<'a>(subject: &Subject<'_, 'a>, findings: &mut Findings) -> V
     for (number, header) in headers.iter().enumerate() {
         if header.length == 0 {
             if section.kind() == SectionKind::DebugFrame || number + 1 < headers.len() {
-                let message = "an entry of length 0, which ends nothing here";
+                let message = "an entry of length 0, which has no meaning here";
                 findings.add(Finding::new(&TERMINATOR, section.name(), message).at(header.offset));
             }
             continue;
@@ -249,7 +249,7 @@ fn check_cie(cie: &Cie<'_>, machine: Machine, section: &FrameSection<'_>, findin
     }
     if cie.address_size != 8 || cie.segment_selector_size != 0 {
         let message = format!(
-            "addresses have {} bytes and segment selectors {}, where a process has 8 and 0",
+            "addresses have {} bytes and segment selectors {}; a process has 8 and 0",
             cie.address_size, cie.segment_selector_size
         );
         add(Finding::new(&ADDRESS_SIZE, section.name(), message));

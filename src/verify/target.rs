@@ -25,7 +25,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     // A file of split units has neither a processor nor code.
     let is_split = subject.executable.is_empty() && object.has_split_units();
     if target.machine().is_amdgpu() && !is_split && !target.processor().is_known() {
-        let message = format!("the code is for {target}: rules about machine code are left out");
+        let message = format!("the code is for {target}: rules about machine code are not checked");
         findings.add(Finding::new(&UNKNOWN, "ELF header", message));
     }
 }
@@ -50,10 +50,7 @@ pub(super) fn check_relocations(subject: &Subject<'_, '_>, findings: &mut Findin
         let RelocationType::Unknown(number) = first.kind else {
             continue;
         };
-        let mut message = format!(
-            "type {number} is not known of {}",
-            object.target().machine()
-        );
+        let mut message = format!("type {number} of {} is unknown", object.target().machine());
         if more > 0 {
             message = format!("{message}; {more} more of this rule in this section");
         }

@@ -236,17 +236,17 @@ impl FunctionCheck<'_, '_, '_> {
             };
             let Some(found) = found else {
                 if kinds.iter().any(|kind| kind.left.is_some()) {
-                    self.add(&MISSING, pc, None, "nothing is said".to_owned(), None);
+                    self.add(&MISSING, pc, None, "there is no entry".to_owned(), None);
                 }
                 return Ok(());
             };
             let all = u64::MAX >> (64_u32.saturating_sub(self.wave_size.lanes()));
             if found.active & all != 0 {
                 let (rule, said) = match self.function.simt.active_lane {
-                    Some(_) => (&ACTIVE, "what is said to be active has lanes that are off"),
+                    Some(_) => (&ACTIVE, "the attribute has lanes that are off"),
                     None => (
                         &NOT_SAID_ACTIVE,
-                        "EXEC has lanes that are off, and nothing says which are active",
+                        "EXEC has lanes that are off, and no attribute gives the active lanes",
                     ),
                 };
                 self.add(rule, pc, None, said.to_owned(), None);

@@ -216,7 +216,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 "the entry around it"
             };
             let message = format!(
-                "{} has code in [{:#x}, {:#x}), which is not all that of {around}",
+                "{} has code in [{:#x}, {:#x}), which is not all inside {around}",
                 self.what(die),
                 range.start,
                 range.end
@@ -248,7 +248,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         if !is_folded && self.summary.count(&OVERLAP) {
             let message = match other.offset == new.offset {
                 true => format!(
-                    "{} has addresses of [{:#x}, {:#x}) twice",
+                    "{} covers addresses of [{:#x}, {:#x}) twice",
                     self.what(die),
                     range.start,
                     range.end

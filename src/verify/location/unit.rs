@@ -137,7 +137,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             }
         };
         if self.summary.count(&FILE) {
-            let message = format!("{} is {number}, and {what}", self.label(die, attribute));
+            let message = format!("{} is {number}, but {what}", self.label(die, attribute));
             self.sum_up(&FILE, die, message, None);
         }
     }
