@@ -247,7 +247,8 @@ fn return_address_value(outcome: &Outcome, section: &'static str) -> Option<Find
     (place.sources == Sources::REGISTERS).then(|| {
         let message = "the rule says that it is in memory, at an address computed from registers";
         Finding::new(&RETURN_ADDRESS_VALUE, section, message).help(
-            "DW_CFA_val_expression gives a value; a return address in two registers is DW_OP_regx, DW_OP_piece 4, DW_OP_regx, DW_OP_piece 4",
+            "use DW_CFA_val_expression for a value; a return address in two registers is DW_OP_regx, DW_OP_piece 4, DW_OP_regx, DW_OP_piece \
+             4",
         )
     })
 }

@@ -52,7 +52,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 range.start
             );
             let finding = Finding::new(&LANE_MASK, expression.section, text);
-            let help = "shift the register by DW_OP_LLVM_push_lane, take bit 0, and end in DW_OP_stack_value";
+            let help = "shift the register by DW_OP_LLVM_push_lane, take bit 0, and end with DW_OP_stack_value";
             let finding = finding.at(expression.offset).pc(range.start).help(help);
             self.summary.set(finding);
         }
