@@ -15,7 +15,7 @@ use crate::eval::Doubt;
 use crate::location::{Bits, LaneBits, Location};
 
 /// The message for bytes that the debugger does not supply.
-pub(crate) const NOT_SAID: &str = "the wave does not say what is there";
+pub(crate) const NOT_SAID: &str = "the register or memory is not available";
 
 /// The convention used for a variable's location.
 #[non_exhaustive]

@@ -131,7 +131,7 @@ impl fmt::Display for NoValue {
             } => write!(f, "`{name}`: {what}"),
             NoValue::Variable { name, state } => write!(f, "`{name}` is {}", state.name()),
             NoValue::OptimizedOut => f.write_str("it needs bits that were optimized out"),
-            NoValue::Unavailable => f.write_str("the wave does not say what is there"),
+            NoValue::Unavailable => f.write_str("the register or memory is not available"),
             NoValue::DivisionByZero => f.write_str("division by zero"),
             NoValue::NullPointer(AddressSpace::None) => f.write_str("the pointer is null"),
             NoValue::NullPointer(space) => {

@@ -100,7 +100,7 @@ rules! {
         "a part or a read of zero bits"
         "A piece of zero bits adds nothing to its composite, and a value of zero bytes holds nothing. The producer lost a size.";
     PART_SIZE "expr-part-size" Error "HET A.2.5.4.4.6"
-        "a part is larger than what is left of its storage"
+        "a part is larger than the rest of its storage"
         "All bits of a part must be inside its storage: a scalar register has 32 bits, a vector register 32 bits for each lane.";
     OUT_OF_BOUNDS "expr-out-of-bounds" Error "HET A.2.5.4.4.1"
         "a place or a read lies outside its storage"
