@@ -159,7 +159,7 @@ fn folder_of_no_files(name: &str) -> (Folder, [(&'static str, &'static str); 4],
     pipe(&folder.0.join("pipe"));
     let socket = UnixListener::bind(folder.0.join("socket")).unwrap();
     let kinds = [
-        ("folder", "folder"),
+        ("folder", "directory"),
         ("pipe", "pipe"),
         ("socket", "socket"),
         ("/dev/zero", "device"),
@@ -198,7 +198,7 @@ fn what_is_no_file_is_an_error_and_is_not_waited_for() {
             let expected = if is_searched {
                 "there is no code object in it".to_owned()
             } else {
-                format!("it is a {kind}")
+                format!("this is a {kind}")
             };
             let expected = format!("error: {path}: {expected}");
             assert!(ran.err.starts_with(&expected), "{arguments:?} {ran:?}");
@@ -215,7 +215,7 @@ fn what_a_file_names_is_no_pipe_and_no_device() {
     let pipe = folder.0.join("pipe");
     let _writer = OpenOptions::new().read(true).write(true).open(pipe);
     for (path, kind) in kinds {
-        let expected = format!("it is a {kind}");
+        let expected = format!("this is a {kind}");
         let line = format!("{{\"expr\": \"lit1\", \"wave\": \"{path}\"}}\n");
         folder.file("batch", line);
         let ran = folder.run(&["eval", "--batch", "batch"]);
@@ -226,7 +226,7 @@ fn what_a_file_names_is_no_pipe_and_no_device() {
         let ran = folder.run(&["verify", "good.hsaco", "--config=c.toml"]);
         assert_eq!(ran.status, Some(2), "{ran:?}");
         let expected = match path {
-            "/dev/zero" => "leads out of the folder",
+            "/dev/zero" => "leads out of the directory",
             _ => &expected,
         };
         assert!(ran.err.contains(expected), "{ran:?}");
@@ -613,13 +613,16 @@ fn a_configuration_is_bounded_and_names_only_files_in_its_folder() {
         ("in/known.json", None),
         ("./in/known.json", None),
         ("link", None),
-        ("../secret.json", Some("leads out of the folder")),
-        ("in/../in/known.json", Some("leads out of the folder")),
-        (absolute.to_str().unwrap(), Some("leads out of the folder")),
-        ("out", Some("is a link that leads out of the folder")),
+        ("../secret.json", Some("leads out of the directory")),
+        ("in/../in/known.json", Some("leads out of the directory")),
+        (
+            absolute.to_str().unwrap(),
+            Some("leads out of the directory"),
+        ),
+        ("out", Some("is a link that leads out of the directory")),
         (
             "up/secret.json",
-            Some("is a link that leads out of the folder"),
+            Some("is a link that leads out of the directory"),
         ),
         ("none.json", Some("--write-baseline makes a baseline")),
     ] {

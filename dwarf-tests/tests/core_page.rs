@@ -426,7 +426,7 @@ fn a_page_is_not_written_over_its_core() {
     let core_text = core.to_str().unwrap();
     let ran = hetdwarf(["core", core_text, "--html", core_text]);
     assert_eq!(ran.status, 2);
-    assert!(ran.err.contains("it is an input too"), "{}", ran.err);
+    assert!(ran.err.contains("this is also an input"), "{}", ran.err);
     assert_eq!(std::fs::read(&core).unwrap(), before);
     let nowhere = folder.path("none/page.html");
     let ran = hetdwarf(["core", core_text, "--html", nowhere.to_str().unwrap()]);

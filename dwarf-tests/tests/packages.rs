@@ -187,7 +187,7 @@ fn a_library_without_its_packages_is_named_and_counted() {
     assert!(unreadable["message"].as_str().unwrap().contains(hint));
     let text = run(&["verify", "PATH"], folder.folder()).out;
     assert!(
-        text.ends_with("; 1 file not checked: the code is elsewhere\n"),
+        text.ends_with("; 1 file not checked: their code is in other files\n"),
         "{text}"
     );
 

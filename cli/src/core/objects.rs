@@ -44,10 +44,7 @@ pub(super) fn find<'data>(
     let mut skipped = Vec::new();
     for folder in &wanted.folders {
         if !folder.is_dir() {
-            return Err(Failure::in_file(
-                folder,
-                "--object-path: it is not a folder",
-            ));
+            return Err(Failure::in_file(folder, "--object-path: not a directory"));
         }
         skipped.extend(found.search(core, folder));
     }

@@ -33,7 +33,7 @@ pub(crate) fn run(
     let mut merge = Merge::new(&arguments.files, err)?;
     merge.read_all()?;
     let exit = match (merge.of_files, merge.of_cores) {
-        (0, 0) if merge.of_errors == 0 => return Err(Failure::new("there is no record")),
+        (0, 0) if merge.of_errors == 0 => return Err(Failure::new("there are no records")),
         (0, 1..) => {
             for (option, is_given) in [("--each", arguments.each), ("--summary", arguments.summary)]
             {
@@ -60,7 +60,7 @@ pub(crate) fn run(
             merge.findings(arguments, out)?
         }
         _ => {
-            let message = "there are records of verify and of core, which no report has together";
+            let message = "records of verify and of core cannot be merged into one report";
             return Err(Failure::new(message));
         }
     };
@@ -218,8 +218,9 @@ impl<'m> Merge<'m> {
         arguments: &MergeArguments,
         out: &mut dyn Write,
     ) -> Result<Exit, Failure> {
-        let folder = std::env::current_dir()
-            .map_err(|error| Failure::new(format!("the current folder cannot be used: {error}")))?;
+        let folder = std::env::current_dir().map_err(|error| {
+            Failure::new(format!("the current directory cannot be used: {error}"))
+        })?;
         let Some(format) = arguments.format.document() else {
             if arguments.summary {
                 let message = "--summary: the table is printed as text or json";

@@ -147,10 +147,10 @@ impl Place<'_> {
             }
             Some(Err(_)) => writeln!(
                 err,
-                "{path}: what was there was no baseline of this version"
+                "{path}: the existing file was not a baseline of this version"
             )?,
         }
-        writeln!(err, "{path}: {findings} findings are known now")?;
+        writeln!(err, "{path}: {findings} findings recorded")?;
         Ok(())
     }
 }

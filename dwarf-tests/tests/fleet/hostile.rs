@@ -166,7 +166,7 @@ fn there_has_to_be_a_record_and_of_one_kind() {
     fs::write(&path, "\n").unwrap();
     let ran = merge(&[text(&path)], &[]);
     assert_eq!(ran.status, 2);
-    assert!(ran.err.contains("there is no record"), "{}", ran.err);
+    assert!(ran.err.contains("there are no records"), "{}", ran.err);
     let ran = merge(&[text(&folder.path("none.jsonl"))], &[]);
     assert_eq!(ran.status, 2);
     let core = text(&fixture("../../examples/demo/demo.core"));

@@ -170,7 +170,7 @@ fn a_part_without_a_code_object_is_no_error() {
     }
     for (shard, expected) in [
         ("0/7", "parts count from 1"),
-        ("8/7", "there are 7 parts"),
+        ("8/7", "there are only 7 parts"),
         ("x", "I/N"),
     ] {
         let ran = hetdwarf(["verify", &path, "--shard", shard]);

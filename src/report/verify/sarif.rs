@@ -256,7 +256,7 @@ fn bases() -> BTreeMap<&'static str, Base> {
             FOLDER,
             Base {
                 uri: None,
-                description: message("the folder in which hetdwarf was run"),
+                description: message("the directory in which hetdwarf was run"),
             },
         ),
         (
