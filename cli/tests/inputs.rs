@@ -196,7 +196,7 @@ fn what_is_no_file_is_an_error_and_is_not_waited_for() {
             let ran = folder.run(arguments);
             assert_eq!(ran.status, Some(2), "{arguments:?} {ran:?}");
             let expected = if is_searched {
-                "there is no code object in it".to_owned()
+                "no code object found".to_owned()
             } else {
                 format!("this is a {kind}")
             };
@@ -491,9 +491,9 @@ fn a_check_that_checks_nothing_fails() {
         .file("part/out/good.hsaco", good())
         .file("leave.toml", "[verify]\nexclude = ['out', 'host']\n");
     let leave = "--config=leave.toml";
-    let nothing = "there is no code object in it";
-    let rest = "there is no code object in what hetdwarf.toml leaves of it";
-    let left_out = "hetdwarf.toml leaves it out, and there is nothing else to check";
+    let nothing = "no code object found";
+    let rest = "hetdwarf.toml excludes all code objects in it";
+    let left_out = "hetdwarf.toml excludes it, and there is nothing else to check";
     /// Arguments, the status, and what is said of which path.
     type Case<'a> = (&'a [&'a str], i32, &'a [(&'a str, &'a str)]);
     let cases: &[Case<'_>] = &[

@@ -228,7 +228,7 @@ fn a_package_of_other_libraries_is_not_the_one() {
     fs::write(&path, b"secret").unwrap();
     let ran = run(&["info", "PATH"], &folder.path("lib/libapp.so"));
     assert!(
-        ran.err.contains("no package with it was found"),
+        ran.err.contains("which was not found"),
         "{}",
         ran.err
     );
@@ -278,10 +278,14 @@ fn annotate_says_what_it_does_not_write() {
         (
             "unknown",
             [b"--", &*object].concat(),
-            "files of this kind are not written",
+            "files of this kind cannot be rewritten",
         ),
-        ("add.vmfb", module, "files of this kind are not written"),
-        ("app.kpack", package, "files of this kind are not written"),
+        ("add.vmfb", module, "files of this kind cannot be rewritten"),
+        (
+            "app.kpack",
+            package,
+            "files of this kind cannot be rewritten",
+        ),
     ] {
         let (input, output) = (folder.path(name), folder.path("out"));
         fs::write(&input, &contents).unwrap();

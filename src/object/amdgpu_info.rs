@@ -207,7 +207,12 @@ impl Reader<'_, '_> {
                 && matches!(other.section, SymbolSection::Index(_))
         };
         let found = self.symbols.iter().find(is_there);
-        let found = found.ok_or_else(|| malformed("a reference to a section is to no function"))?;
+        let found = found.ok_or_else(|| {
+            malformed(
+                "a reference to a section does not refer to a \
+                                                   function",
+            )
+        })?;
         self.text(&found.name)
     }
 

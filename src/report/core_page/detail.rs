@@ -126,7 +126,7 @@ impl WaveDetail {
         let document = match LanePcDocument::new(&frame) {
             Ok(document) => document,
             Err(error) => {
-                let note = format!("where inactive lanes are is not known: {error}");
+                let note = format!("the positions of inactive lanes are unknown: {error}");
                 self.notes.push(note.into());
                 return;
             }

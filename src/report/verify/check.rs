@@ -49,7 +49,7 @@ impl UnreadableFile {
     /// Creates the result for a file whose code is in a package that was not found.
     #[must_use]
     pub fn without_package(path: &str, reference: &PackageReference) -> UnreadableFile {
-        let message = format!("not checked: {reference}, and no package with it was found");
+        let message = format!("not checked: {reference}, which was not found");
         UnreadableFile::elsewhere(path.to_owned(), message)
     }
 }
