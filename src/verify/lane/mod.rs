@@ -389,7 +389,7 @@ impl FunctionCheck<'_, '_, '_> {
         // Writing to a string does not fail.
         match resumes.first() {
             Some(next) => {
-                let _ = write!(text, "; it goes on at {next:#x}");
+                let _ = write!(text, "; it resumes at {next:#x}");
             }
             None => text.push_str("; it never executes again"),
         }
