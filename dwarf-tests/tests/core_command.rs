@@ -263,7 +263,7 @@ fn what_cannot_be_opened_is_an_error() {
         (list(&found["agents"]).len(), list(&found["queues"]).len()),
         (2, 6)
     );
-    assert!(ran.out.contains("give the host's too (core.PID)"));
+    assert!(ran.out.contains("give the host file (core.PID) too"));
 }
 
 #[test]

@@ -472,7 +472,7 @@ fn states_and_headers_that_cannot_be_are_named() {
         (set(4, 0xffff_fffc), "beyond the end", 0),
         (set(4, 35), "whole number of words", 0),
         (set(8, 0x10_0000), "beyond the end", 0),
-        (set(12, 0x7fff_ffff), "more bytes of waves", 0),
+        (set(12, 0x7fff_ffff), "have more bytes than", 0),
         (set(4, 4 * 8), "does not end where the waves start", 3),
     ];
     for (change, text, waves) in cases {
@@ -727,7 +727,7 @@ fn a_code_object_without_a_name_is_kept() {
         ),
         (
             Box::new(|built: &mut Built| built.set32(at::entry(1) + 40, 0x2f2f_3a78)),
-            "neither where",
+            "neither a place",
         ),
     ] {
         damaged(change, |core, problem| {
