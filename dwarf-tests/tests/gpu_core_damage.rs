@@ -678,7 +678,7 @@ fn every_layout_has_a_generation() {
         built.set_note32(at::AGENTS + 88, target);
         with(&built.merged(), |core| {
             let name = processor.name();
-            let unknown = format!("the layout of {name} is not known");
+            let unknown = format!("the layout of {name} is unknown");
             let mut problems = core.problems().iter();
             if !problems.any(|problem| problem.to_string().contains(&unknown)) {
                 known += 1;
@@ -692,8 +692,8 @@ fn every_layout_has_a_generation() {
 #[test]
 fn agents_that_cannot_be_read_are_named() {
     for (offset, value, text, waves) in [
-        (88, 130_100, "the layout of gfx1310 is not known", 0),
-        (88, 80_003, "the layout of gfx803 is not known", 0),
+        (88, 130_100, "the layout of gfx1310 is unknown", 0),
+        (88, 80_003, "the layout of gfx803 is unknown", 0),
         (112, 1 << 15, "cannot be debugged", 0),
         (108, 0, "number of XCCs cannot be 0", 8),
         (108, u32::MAX, "number of XCCs cannot be 4294967295", 8),

@@ -165,7 +165,7 @@ const placeText = (place) => {
   const file = place.source && sources[place.source[0]]?.name;
   return place.source ? `${file}:${place.source[1]}` : place.pc ?? "an unknown place";
 };
-const LEGEND = { active: "active", waiting: "waiting", elsewhere: "off: elsewhere, or never started", unknown: "off: where is not known" };
+const LEGEND = { active: "active", waiting: "waiting", elsewhere: "off: elsewhere, or never started", unknown: "off: position unknown" };
 
 const aboutLane = (detail, states) => {
   if (lane === null) return "Choose a lane to see where it is, and its values.";
