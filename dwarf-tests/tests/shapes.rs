@@ -720,8 +720,8 @@ fn what_variants_hold_can_be_asked_for() {
         "optr.Some",
     ];
     let found = said("rust.hsaco", &wave, 1, &asked);
-    let other = "the variant that is present is `Circle`";
-    let none = "the variant that is present is `None`";
+    let other = "the active variant is `Circle`";
+    let none = "the active variant is `None`";
     assert_eq!(
         found,
         [

@@ -142,7 +142,7 @@ impl fmt::Display for NoValue {
             }
             NoValue::NoAddress(reason) => write!(f, "it has no address: {reason}"),
             NoValue::OutsideOfObject => {
-                f.write_str("it lies outside of an object that is not in memory")
+                f.write_str("it is outside of an object that is not in memory")
             }
             NoValue::NotInSpace { from, address, to } => {
                 write!(f, "{from}#{address:#x} is not in the address space {to}")
@@ -155,7 +155,7 @@ impl fmt::Display for NoValue {
                     Limit::Value.name()
                 )
             }
-            NoValue::UnknownLayout => f.write_str("where it starts is not known"),
+            NoValue::UnknownLayout => f.write_str("its start is unknown"),
             NoValue::OutOfBounds {
                 index, count: 0, ..
             } => {
@@ -174,10 +174,8 @@ impl fmt::Display for NoValue {
             }
             NoValue::OtherVariant {
                 present: Some(name),
-            } => write!(f, "the variant that is present is `{name}`"),
-            NoValue::OtherVariant { present: None } => {
-                f.write_str("the variant that has it is not present")
-            }
+            } => write!(f, "the active variant is `{name}`"),
+            NoValue::OtherVariant { present: None } => f.write_str("its variant is not active"),
             NoValue::NoVariant(why) => f.write_str(why),
             NoValue::Error(error) => error.fmt(f),
         }
