@@ -351,7 +351,7 @@ impl Wave for Asked {
 /// The error of a wave that gave another number of bytes than it was asked for.
 fn too_few(found: usize, asked: usize) -> PyErr {
     Malformed::new_err(format!(
-        "the wave gave {found} bytes where {asked} were asked for"
+        "the wave returned {found} bytes instead of {asked}"
     ))
 }
 

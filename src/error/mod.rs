@@ -435,7 +435,7 @@ impl fmt::Display for ErrorKind {
                     "bit {bit_offset} is outside a storage of {size_in_bits} bits"
                 )
             }
-            ErrorKind::UndefinedRead => f.write_str("the value is undefined (optimised away)"),
+            ErrorKind::UndefinedRead => f.write_str("the value is undefined (optimized away)"),
             ErrorKind::Unavailable(Resource::Register(register)) => {
                 write!(f, "the contents of register {register} are not available")
             }
