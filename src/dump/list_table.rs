@@ -66,7 +66,7 @@ impl<'a> ListTable<'a> {
         }
         let room = (body.end as u64).saturating_sub(cursor.position() as u64);
         if u64::from(offsets).saturating_mul(offset_size.into()) > room {
-            return malformed(format!("it has no room for its {offsets} offsets"));
+            return malformed(format!("it is too small for its {offsets} offsets"));
         }
         Ok(ListTable {
             offset,

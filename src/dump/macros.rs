@@ -409,8 +409,12 @@ impl Section<'_, '_> {
     /// Returns a text by its index in the table of the list's unit.
     fn indexed(&self, list: u64, index: u64) -> Result<String> {
         let unit = self.units.get(&list).copied();
-        let unit = unit
-            .ok_or_else(|| Error::malformed("macro list", "no unit says where its strings are"))?;
+        let unit = unit.ok_or_else(|| {
+            Error::malformed(
+                "macro list",
+                "the string offset table of its unit is unknown",
+            )
+        })?;
         let index = DebugStrOffsetsIndex(usize::try_from(index).unwrap_or(usize::MAX));
         let value = AttributeValue::DebugStrOffsetsIndex(index);
         let sections = self.info.raw_sections(unit)?;

@@ -243,7 +243,7 @@ impl Rare {
 }
 
 /// The message for an array without bounds.
-const OPEN: &str = "its type does not say how many elements there are";
+const OPEN: &str = "its type has no number of elements";
 
 /// The unsupported features of a type, as text.
 #[derive(Clone, Debug, Default)]
@@ -281,7 +281,7 @@ impl NotUnderstood {
 }
 
 fn not_understood(what: &str, name: &str) -> String {
-    format!("{what} has {name}, which is not understood")
+    format!("{what} has {name}, which is not supported")
 }
 
 /// The source of the bits.

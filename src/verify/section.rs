@@ -191,7 +191,7 @@ fn read_header(section: &FrameSection<'_>, offset: usize) -> Result<Header, Stri
     let after = rest.len().saturating_sub(id_at) as u64;
     if length > after {
         return Err(format!(
-            "the length is {length:#x}, and {after:#x} bytes are left in the section"
+            "the length is {length:#x}, but {after:#x} bytes are left in the section"
         ));
     }
     if length > 0 && length < id_size as u64 {
@@ -231,7 +231,9 @@ fn check_alignment(header: &Header, section: &FrameSection<'_>, findings: &mut F
         SectionKind::EhFrame => (4, "a word"),
     };
     if !size.is_multiple_of(alignment) {
-        let message = format!("it has {size:#x} bytes, no multiple of the {alignment} of {what}");
+        let message = format!(
+            "its size, {size:#x} bytes, is not a multiple of {alignment}, the size of {what}"
+        );
         findings.add(
             Finding::new(&ALIGNMENT, section.name(), message)
                 .at(header.offset)

@@ -127,7 +127,8 @@ fn run_log(
         ("--where", arguments.whereabouts.is_some()),
     ];
     if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
-        let message = format!("{option} is for cores; `hetdwarf import` makes snapshots of a log");
+        let message =
+            format!("{option} works with cores; `hetdwarf import` makes snapshots from a log");
         return Err(in_files(files, message));
     }
     log::run(arguments, files, request, |document, log| {
@@ -237,7 +238,7 @@ fn code_object(choice: &CoreObjectChoice, limits: &Limits) -> Result<Contents, F
             (None, _) => {
                 let count = images.len();
                 let message =
-                    format!("it has {count} code objects: choose one by --code-object, from 0");
+                    format!("it has {count} code objects: choose one with --code-object, from 0");
                 return Err(in_files(files, message));
             }
         };

@@ -97,7 +97,7 @@ impl Handles {
         match self.get(number)? {
             Handle::Frame(frame) => Ok(*frame),
             Handle::Scope(..) | Handle::Lanes(..) | Handle::Parts(..) | Handle::Source(_) => {
-                Err(format!("reference {number} is no frame"))
+                Err(format!("reference {number} is not a frame"))
             }
         }
     }

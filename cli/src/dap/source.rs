@@ -115,7 +115,7 @@ impl<'s> Session<'s> {
                 .ok_or("sourceReference: it is missing")?,
         };
         let Handle::Source(number) = self.handles.get(number)? else {
-            return Err(format!("reference {number} is no source"));
+            return Err(format!("reference {number} is not a source"));
         };
         let file = self
             .files

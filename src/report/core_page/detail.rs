@@ -96,7 +96,8 @@ impl WaveDetail {
         let mut detail = WaveDetail::default();
         let arena = Arena::new();
         let Some(stop) = programs.stop(wave, &arena) else {
-            let note = "its pc is in no code object that was found: there is no stack and there are no variables";
+            let note =
+                "its pc is in no code object that was found, so it has no stack and no variables";
             detail.notes.push(note.into());
             return Some(detail);
         };

@@ -392,7 +392,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         let end = fde.end();
         if next > end && self.location <= end {
-            let message = format!("it starts at {next:#x}, and the code ends at {end:#x}");
+            let message = format!("it starts at {next:#x}, but the code ends at {end:#x}");
             findings.add(self.about(&rule::ROW_OUTSIDE, item, message));
         } else if next == end && self.location < end {
             let message = format!("it starts at {next:#x}, where the code ends");

@@ -56,7 +56,7 @@ impl Check<'_, '_> {
         }
         if !index.fits() {
             let (needed, has) = (index.needed(), index.end().saturating_sub(at));
-            let message = format!("its tables take {needed:#x} bytes, and it has {has:#x}");
+            let message = format!("its tables take {needed:#x} bytes, but it has {has:#x}");
             self.add(&rule::HEADER, message, at);
             return false;
         }
@@ -77,7 +77,7 @@ impl Check<'_, '_> {
         for abbreviation in &index.abbreviations {
             let mut problems = Vec::new();
             if !codes.insert(abbreviation.code) {
-                problems.push("is there twice".to_owned());
+                problems.push("appears twice".to_owned());
             }
             let mut names = BTreeSet::new();
             for (name, form) in &abbreviation.attributes {
@@ -148,13 +148,13 @@ impl Check<'_, '_> {
             if first > index.name_count {
                 let names = index.name_count;
                 let message =
-                    format!("bucket {bucket} starts at name {first}, and there are {names}");
+                    format!("bucket {bucket} starts at name {first}, but there are {names}");
                 self.add(&rule::BUCKET, message, at);
                 continue;
             }
             if first != next {
                 let message =
-                    format!("bucket {bucket} starts at name {first}, and {next} is expected");
+                    format!("bucket {bucket} starts at name {first}, but {next} is expected");
                 self.add(&rule::BUCKET, message, at);
             }
             let belongs = |name: &u32| {
