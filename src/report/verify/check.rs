@@ -136,7 +136,7 @@ pub fn check_file_within(
                 found.container = (path_in_file != path).then(|| path.to_owned().into());
                 known.insert(&object.data, checked.objects.len());
                 if let Some(error) = meter.refused() {
-                    let message = format!("{error}; what is listed of it is not complete");
+                    let message = format!("{error}; the listed findings are incomplete");
                     let unreadable = UnreadableFile::new(found.path.clone(), message);
                     checked.unreadable.push(unreadable);
                 }
@@ -244,7 +244,7 @@ pub fn check_host_file(
     Some(match checked {
         Ok(found) => {
             let stopped = meter.refused().map(|error| {
-                let message = format!("{error}; what is listed of it is not complete");
+                let message = format!("{error}; the listed findings are incomplete");
                 UnreadableFile::new(path.to_owned(), message)
             });
             CheckedFile {

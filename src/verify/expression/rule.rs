@@ -36,7 +36,7 @@ rules! {
         "The attribute or call frame instruction determines which one is required. A value of the generic type serves as a location in global \
          memory, and a location of whole bytes in global memory as a value. Nothing else converts.";
     VALUE_AS_LOCATION "expr-constant-as-location" Warning "HET A.2.5.4.4.3"
-        "a constant stands where a location is required"
+        "a constant is used where a location is required"
         "A constant converts to the global memory at that address. Nearly always, the object has that value, which needs DW_OP_stack_value, or \
          is in another address space, which needs DW_OP_LLVM_form_aspace_address.";
     CFA "expr-cfa-kind" Error "HET A.6.4.2.2"

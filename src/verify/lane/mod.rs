@@ -282,7 +282,7 @@ impl FunctionCheck<'_, '_, '_> {
         }
         for said in nowhere {
             let text = format!(
-                "{said:#x} is said of lanes with some masks, where none that is off can be"
+                "lanes have the address {said:#x} with some masks, but no inactive lane can be there"
             );
             self.add(&WRONG, pc, None, text, None);
         }
@@ -350,7 +350,13 @@ impl FunctionCheck<'_, '_, '_> {
         }
         halves.retain(|half| !self.flow.holds_no_mask(pc, *half));
         if halves.is_empty() {
-            self.add(&NO_MASK, pc, None, format!("{register} is read"), None);
+            self.add(
+                &NO_MASK,
+                pc,
+                None,
+                format!("the expression reads {register}"),
+                None,
+            );
         }
         Ok(())
     }
@@ -367,8 +373,8 @@ impl FunctionCheck<'_, '_, '_> {
     /// Reports a value that is wrong for all lanes of a kind.
     fn wrong(&mut self, pc: u64, kind: &OffLane, said: Option<u64>) {
         let at = |said: Option<u64>| match said {
-            Some(said) => format!("said to be at {said:#x}"),
-            None => "said to be nowhere".to_owned(),
+            Some(said) => format!("the address {said:#x}"),
+            None => "no address".to_owned(),
         };
         let Some(left) = kind.left else {
             return self.add(&NOT_ENTERED, pc, None, at(said), None);
@@ -399,7 +405,7 @@ impl FunctionCheck<'_, '_, '_> {
         } else {
             ""
         };
-        let help = format!("right are {}{more}", all.join(", "));
+        let help = format!("correct addresses: {}{more}", all.join(", "));
         self.add(rule, pc, Some(left), text, Some(help));
     }
 
@@ -431,13 +437,13 @@ impl FunctionCheck<'_, '_, '_> {
         for ((_, left, text), seen) in self.found {
             let mut message = match left {
                 Some(left) => format!(
-                    "at {:#x} a lane that {left:#x} switched off is ",
+                    "at {:#x}, a lane that {left:#x} switched off has ",
                     seen.first
                 ),
                 None if seen.rule.id == NOT_ENTERED.id => {
-                    format!("at {:#x} a lane that did not enter is ", seen.first)
+                    format!("at {:#x}, a lane that did not enter has ", seen.first)
                 }
-                None => format!("at {:#x} ", seen.first),
+                None => format!("at {:#x}, ", seen.first),
             };
             message.push_str(&text);
             if let Some(more @ 1..) = seen.places.checked_sub(1) {
