@@ -54,7 +54,7 @@ pub(crate) fn files_below(folder: &Path) -> Below {
                 } else {
                     below.skip(
                         &path,
-                        format!("not searched: more than {MOST_DEPTH} directories deep"),
+                        format!("not searched: it is {MOST_DEPTH} directories deep"),
                     );
                 }
             } else if kind.is_file() || kind.is_symlink() && path.is_file() {

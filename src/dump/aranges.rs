@@ -87,7 +87,7 @@ fn print_set(set: &AddressRangeSet<'_>, unit: u64, output: &mut Output<'_>) -> i
             "it has no terminating tuple of zeros".to_owned()
         } else {
             format!(
-                "addresses of {} bytes and segment selectors of {} are not known",
+                "addresses of {} bytes and segment selectors of {} are not supported",
                 set.address_size, set.segment_size
             )
         };

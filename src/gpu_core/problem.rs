@@ -185,7 +185,7 @@ problems! {
     SameSaveArea {
         /// The number of the other queue.
         queue_id: u32
-    } => "it shares the save area of queue {queue_id}; its waves are listed there";
+    } => "it shares the save area of queue {queue_id}, whose waves are counted once";
     /// The queue refers to an agent that is not in the note.
     UnknownAgent {
         /// The `gpu_id`.

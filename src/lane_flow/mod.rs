@@ -192,7 +192,7 @@ impl fmt::Display for Reason {
             Reason::Code => "the function's machine code cannot be decoded",
             Reason::Jump => "the code jumps to an unknown place",
             Reason::Mask => "EXEC gets an unknown value",
-            Reason::WholeWave => "EXEC does not contain the active lanes here",
+            Reason::WholeWave => "EXEC does not give the active lanes here",
             Reason::Ambiguous => "the lane resumes in one of several places",
             Reason::Endless => "the code never reaches the place where the lane resumes",
             Reason::Unavailable(place) => return write!(f, "{place} is not available"),

@@ -272,7 +272,7 @@ impl Checker<'_, '_, '_, '_> {
     fn target_size(&self, pointer: PointerType) -> Checked<u64> {
         let name = || self.types.name(pointer.target);
         let size = self.types.step(pointer.target);
-        size.ok_or_else(|| self.type_error(format!("the size of `{}` is not known", name())))
+        size.ok_or_else(|| self.type_error(format!("the size of `{}` is unknown", name())))
     }
 
     fn move_pointer(

@@ -245,7 +245,7 @@ fn check_alignment(header: &Header, section: &FrameSection<'_>, findings: &mut F
 fn check_cie(cie: &Cie<'_>, machine: Machine, section: &FrameSection<'_>, findings: &mut Findings) {
     let mut add = |finding: Finding| findings.add(finding.at(cie.offset));
     if !cie.augmentation.is_known() {
-        let message = format!("\"{}\" is not known", cie.augmentation_text);
+        let message = format!("\"{}\" is unknown", cie.augmentation_text);
         add(Finding::new(&AUGMENTATION, section.name(), message));
         return;
     }

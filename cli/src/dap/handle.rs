@@ -70,7 +70,7 @@ impl Handles {
         }
         if self.handles.len() == MOST {
             return Err(format!(
-                "{MOST} references were given out: open the core again"
+                "all {MOST} references are in use: open the core again"
             ));
         }
         self.handles.push(handle.clone());

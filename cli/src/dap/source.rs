@@ -121,7 +121,7 @@ impl<'s> Session<'s> {
             .files
             .get(*number)
             .and_then(|file| self.texts.files().get(file.text));
-        let text = file.ok_or("the source is not known")?;
+        let text = file.ok_or("the source is unknown")?;
         if text.lines().next().is_none() {
             // Without a text, VS Code stops showing the frames of this file.
             let path = text.path();

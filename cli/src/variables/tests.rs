@@ -203,7 +203,7 @@ fn what_is_of_the_file_is_said_in_the_first_frame_only() {
             "lane   0  1",
             "int i  1  2",
             "#2 h (pc 0x10)",
-            "no variables but those of the file",
+            "no variables except those of the file",
         ]
     );
 }

@@ -80,7 +80,7 @@ pub(super) fn print(document: &VerifyDocument, out: &mut dyn Write) -> Result<()
             let _ = writeln!(text, "{more}\n");
         }
         if file.left_out > 0 {
-            let _ = writeln!(text, "{}: {} more are left out\n", file.path, file.left_out);
+            let _ = writeln!(text, "{}: {} more are omitted\n", file.path, file.left_out);
         }
         out.write_all(text.as_bytes())?;
     }

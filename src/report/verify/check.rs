@@ -109,7 +109,7 @@ pub fn check_file_within(
     for (number, object) in objects.iter().enumerate() {
         if let Some(error) = meter.refused() {
             let left = objects.len().saturating_sub(number);
-            let message = format!("{error}; {left} of its code objects were not looked at");
+            let message = format!("{error}; {left} of its code objects were not checked");
             checked
                 .unreadable
                 .push(UnreadableFile::new(path.to_owned(), message));
@@ -214,7 +214,7 @@ pub fn check_named_file(
         let meter = Arc::new(Meter::new(limits, data.len() as u64));
         let host = CodeObject::parse_any_machine(data, Layout::Distinct, &meter);
         let more = match host.is_ok() {
-            true => "; nor has it debugging information",
+            true => "; it also has no debugging information",
             false => "",
         };
         return CheckedFile::unreadable(path, format!("{error}{more}"));

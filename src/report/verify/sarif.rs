@@ -214,7 +214,7 @@ impl SarifLog {
             notifications.push(Notification {
                 level: "note",
                 message: message(format!(
-                    "{left_out} more results are left out; these are the worst"
+                    "{left_out} more results are omitted; these are the most severe"
                 )),
                 locations: Vec::new(),
             });
