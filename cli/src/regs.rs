@@ -80,7 +80,7 @@ fn asked_for(
 }
 
 fn print(document: &RegistersDocument, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut header = cells(["DWARF", "name", "LLVM", "bits", "waves", "what it is"]);
+    let mut header = cells(["DWARF", "name", "LLVM", "bits", "waves", "description"]);
     if let Some(target) = document.target {
         header.push(Cell::new(format!("on {target}")));
     }

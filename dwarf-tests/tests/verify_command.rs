@@ -360,7 +360,7 @@ fn only_what_a_baseline_does_not_know_counts() {
     assert_eq!(
         less.err,
         "no longer found: cfi-cie-pointer (unknown): o/bad.hsaco\n\
-         --write-baseline makes a baseline without them\n"
+         use --write-baseline to remove them\n"
     );
     // A file that was not to be checked has no known findings.
     let other = folder.verify(&["TMP/o/new.hsaco", RULES, "--baseline=TMP/known.json"]);

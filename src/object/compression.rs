@@ -136,7 +136,7 @@ impl<'data> Compressed<'data> {
             return Err(Error::malformed(
                 "compressed data",
                 format!(
-                    "the header claims {} bytes, {} gave {found}",
+                    "the header claims {} bytes, but {} produced {found}",
                     self.size,
                     self.method.name()
                 ),

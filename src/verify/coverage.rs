@@ -73,7 +73,7 @@ pub(super) fn check<'a>(
     });
     if let Some(first) = dropped.first() {
         let message = format!(
-            "{} of {} entries are for functions that the linker dropped",
+            "{} of {} entries cover functions that the linker dropped",
             dropped.len(),
             fdes.len()
         );
@@ -211,7 +211,7 @@ fn check_functions(
             .take(16)
             .any(|(_, end, _)| pc < *end);
         if !covered {
-            let message = format!("no entry is for {} at {pc:#x}", symbol.name);
+            let message = format!("no entry covers {} at {pc:#x}", symbol.name);
             findings.add(Finding::new(&FUNCTION_WITHOUT, section, message).pc(pc));
         }
     }

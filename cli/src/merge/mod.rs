@@ -38,8 +38,7 @@ pub(crate) fn run(
             for (option, is_given) in [("--each", arguments.each), ("--summary", arguments.summary)]
             {
                 if is_given {
-                    let message =
-                        format!("{option} is for records of verify, and these are of core");
+                    let message = format!("{option} works with records of verify, not of core");
                     return Err(Failure::new(message));
                 }
             }
@@ -52,8 +51,7 @@ pub(crate) fn run(
                 ("--html", arguments.html.is_some()),
             ] {
                 if is_given {
-                    let message =
-                        format!("{option} is for records of core, and these are of verify");
+                    let message = format!("{option} works with records of core, not of verify");
                     return Err(Failure::new(message));
                 }
             }
@@ -148,7 +146,7 @@ impl<'m> Merge<'m> {
         } in conflicts
         {
             let first = self.place(first);
-            let error = format!("{file}: {first} says something else of the same file");
+            let error = format!("{file}: {first} contradicts it about the same file");
             self.reject(second, error);
         }
         Ok(())
@@ -331,7 +329,7 @@ fn checked(lines: Lines) -> Result<(CheckedFile, u64), Failure> {
         }
     }
     let Some(file) = file else {
-        let message = "it has findings, and no record of the file as a whole";
+        let message = "it has findings, but no record of the file itself";
         return Err(Failure::new(message));
     };
     let known = file.known;

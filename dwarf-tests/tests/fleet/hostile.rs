@@ -120,10 +120,10 @@ fn wrong_lines_are_named() {
     let huge = changed(file, "\"findings\":", "\"findings\":90071992547409");
     for (text_of, message) in [
         (missing, "finding 0 of"),
-        (without_file, "no record of the file as a whole"),
+        (without_file, "no record of the file itself"),
         (replaced, "finding 1 is of other"),
         (more, "findings, the file has"),
-        (conflict, "says something else of the same file"),
+        (conflict, "contradicts it about the same file"),
         (huge, "finding 0 of 90071992547409"),
     ] {
         let good = r#"{"format":"hetdwarf-file/1","file":"a.hsaco","sha256":null,"hetdwarf":"0","objects":0,"findings":0,"complete":true,"code_objects":[]}"#;
