@@ -112,7 +112,7 @@ pub(super) fn with_log<T>(
         false => Gathered::of(snapshots.iter().map(logged).collect()),
     };
     if gathered.waves.is_empty() && gathered.events.is_empty() {
-        let message = "neither an ELF file nor a log of the debug agent or the runtime: it contains no line of either";
+        let message = "not an ELF file, and not a log of the debug agent or the runtime: it contains no line of either";
         return Err(in_files(files, message));
     }
     let mut given = given(&wanted.given, limits)?;
