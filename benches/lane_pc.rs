@@ -1,9 +1,9 @@
-//! What a back end and a debugger wait for: generating lane program locations of a large function, and reading those
-//! of a wave.
+//! Measures the generation of lane program locations for a large function, for back ends, and reading the locations of a wave, for
+//! debuggers.
 //!
-//! `cargo bench --bench lane_pc`; times are those of one machine at one moment. Allocations are counted too: twice
-//! the regions must need about twice the memory. For instruction counts, run a bench under valgrind:
-//! `valgrind --tool=callgrind target/release/deps/lane_pc-… --exact lane_pcs_of_a_wave --test`.
+//! Run it with `cargo bench --bench lane_pc`. Times depend on the machine. Allocations are counted too: twice the regions must need about
+//! twice the memory. For instruction counts, run a bench under valgrind: `valgrind --tool=callgrind target/release/deps/lane_pc-… --exact
+//! lane_pcs_of_a_wave --test`.
 #![allow(
     clippy::unwrap_used,
     missing_docs,
@@ -28,18 +28,18 @@ use petgraph::graph::{DiGraph, NodeIndex};
 #[global_allocator]
 static ALLOCATOR: divan::AllocProfiler = divan::AllocProfiler::system();
 
-/// Regions of a function, and twice as many.
+/// The number of regions of a function, and twice as many.
 const REGIONS: [u64; 2] = [10_000, 20_000];
-/// How deep they are in one another.
+/// The nesting depth of the regions.
 const DEPTH: u64 = 4;
 
 fn main() {
     divan::main();
 }
 
-/// Decisions with `else`, four in one another, one such nest after the other.
+/// Returns a function with a sequence of nests, each of four nested decisions with `else`.
 fn function(regions: u64) -> Function {
-    /// Bytes of one nest.
+    /// The size of a nest in bytes.
     const SIZE: u64 = 16 * DEPTH + 16;
     let nest = |number: u64| {
         let at = number * SIZE;
@@ -67,14 +67,14 @@ fn function(regions: u64) -> Function {
     }
 }
 
-/// What must be said of the lanes.
+/// Generates the lane program locations.
 #[divan::bench(args = REGIONS)]
 fn generate(bencher: Bencher<'_, '_>, regions: u64) {
     let function = function(regions);
     bencher.bench_local(|| Program::new(&function).unwrap());
 }
 
-/// That, in the bytes of sections.
+/// Generates the lane program locations, and writes them to sections.
 #[divan::bench(args = REGIONS)]
 fn generate_and_write(bencher: Bencher<'_, '_>, regions: u64) {
     let function = function(regions);
@@ -99,7 +99,7 @@ fn generate_and_write(bencher: Bencher<'_, '_>, regions: u64) {
     });
 }
 
-/// The regions, from a graph: decisions one after the other, with a jump over each.
+/// Finds the regions in a graph: a sequence of decisions, with a jump over each.
 #[divan::bench(args = REGIONS)]
 fn recover_from_a_graph(bencher: Bencher<'_, '_>, regions: u64) {
     let mut graph = DiGraph::new();
@@ -142,7 +142,7 @@ fn recover_from_a_graph(bencher: Bencher<'_, '_>, regions: u64) {
     });
 }
 
-/// Where each of 64 lanes is, in the `else` of a decision within another.
+/// Locates each of 64 lanes in the `else` of a nested decision.
 #[divan::bench]
 fn lane_pcs_of_a_wave(bencher: Bencher<'_, '_>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("dwarf-tests/fixtures");
@@ -152,7 +152,7 @@ fn lane_pcs_of_a_wave(bencher: Bencher<'_, '_>) {
     let object = CodeObject::parse(&file).unwrap();
     let program = Loaded::load(&object).unwrap();
     bencher.bench_local(|| {
-        // A debugger frees what one stop needed before the next.
+        // A debugger frees the data of one stop before the next.
         let arena = Arena::new();
         let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
         let found = stop.call_frame(0).unwrap().lane_pcs().unwrap();

@@ -50,9 +50,9 @@ pub struct Log {
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LoggedWave {
-    /// The agent's number for it.
+    /// The agent's number for the wave.
     pub number: u64,
-    /// Its address in the process.
+    /// The program counter, an address of the process.
     pub pc: u64,
     /// The address of its kernel's first instruction, which newer agents print.
     pub kernel_entry: Option<u64>,
@@ -60,13 +60,13 @@ pub struct LoggedWave {
     pub kernel: Option<String>,
     /// The address of the arguments of its kernel, which the agent of ROCm 7.2 prints.
     pub kernarg_address: Option<u64>,
-    /// The function that contains it.
+    /// The function that contains the program counter.
     pub function: Option<String>,
-    /// The launchers' prefix of its lines, with `@` for times. It distinguishes programs.
+    /// The launchers' prefix of the wave's lines, with `@` for times. The prefix distinguishes programs.
     pub rank: String,
-    /// The fault address that the runtime reported for its program, if it stopped for one.
+    /// The fault address that the runtime reported for the wave's program, if the wave stopped for a fault.
     pub fault_address: Option<u64>,
-    /// Its grid and workgroup in work-items, if the runtime has printed the dispatch with its arguments.
+    /// The grid and workgroup in work-items, if the runtime has printed the dispatch with its arguments.
     pub sizes: Option<[[u32; 3]; 2]>,
     /// `running`, or its stop reasons, in the agent's words.
     pub reason: String,
@@ -76,9 +76,9 @@ pub struct LoggedWave {
     pub vectors: BTreeMap<String, Vec<u32>>,
     /// The bytes of local memory.
     pub local: BTreeMap<u64, Vec<u8>>,
-    /// The code object that contains it.
+    /// The code object that contains the program counter.
     pub object: Option<LoggedObject>,
-    /// True if the text ends before its first complete vector register, so that most of it is missing.
+    /// True if the text ends before the first complete vector register of the wave, so that most registers are missing.
     pub is_cut: bool,
 }
 
@@ -88,7 +88,7 @@ pub struct LoggedWave {
 pub struct LoggedObject {
     /// The URI of its file.
     pub uri: String,
-    /// Its load addresses, from its first segment to its last.
+    /// The load addresses, from the first segment to the last.
     pub loaded: Range<u64>,
 }
 
@@ -271,7 +271,7 @@ impl LoggedWave {
         }
     }
 
-    /// Returns a snapshot of it, and the number of values left out: registers without a name in DWARF, and second values of a register.
+    /// Returns a snapshot of the wave, and the number of omitted values: registers without a DWARF number, and second values of a register.
     ///
     /// # Errors
     /// If LDS is beyond the end of local memory.

@@ -24,7 +24,7 @@ use crate::error::{Error, ErrorKind};
 /// build.
 pub const MOST_DEPTH: u16 = 40;
 
-/// The largest [`Limits::containers`] that is safe on such a thread.
+/// The largest [`Limits::containers`] that is safe on a thread with a stack of 2 MiB.
 pub const MOST_CONTAINERS: u16 = 64;
 
 /// The table of limits: the name in Rust, the field with its type, the default, the maximum, the name in options and messages, and a description.

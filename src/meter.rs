@@ -1,6 +1,6 @@
 //! Counts the cost of one query, in steps and in bytes, and limits it.
 //!
-//! A file of a few bytes can refer to the same item a million times, or claim to have a million of them. Without counting, the work would be out of
+//! A file of a few bytes can refer to the same item a million times, or claim to have a million items. Without counting, the work would be out of
 //! proportion to the file. A [`Meter`] counts for one query: checking a whole file, the variables of a frame, or the call stack of a wave. Code whose
 //! work or memory depends on the input charges the meter first.
 //!

@@ -35,7 +35,7 @@ pub const LONGEST: usize = 4096;
 /// assert_eq!(name.raw(), "k\u{1b}[2J\n::error::\u{202e}");
 /// ```
 ///
-/// It is no `str`, and does not convert to one implicitly:
+/// It is not a `str`, and does not convert to one implicitly:
 ///
 /// ```compile_fail
 /// let name: &str = &hetdwarf::Untrusted::from("k");

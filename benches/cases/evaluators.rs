@@ -1,14 +1,14 @@
-//! Expressions of DWARF 5, decoded and evaluated by this crate and by gimli.
+//! Compares this crate and gimli in decoding and evaluating DWARF 5 expressions.
 //!
-//! Both read the same bytes and get the same answers, which cost next to nothing: a register and memory always hold
-//! the same number, the frame has a CFA and all of its registers, an entry has an expression. Both start from nothing in every run:
+//! Both read the same bytes and find the same results. The inputs cost almost nothing: registers and memory always hold the same number,
+//! the frame knows its CFA and all of its registers, and the entry has an expression. Both start from nothing in every run:
 //!
-//! - this crate makes an `Arena`, fills in a `Context` and calls `evaluate`; "at a stop" this is one of several evaluations
-//!   with the same arena and context, as a debugger does it for the variables of a frame;
-//! - gimli makes an `Evaluation`, and the loop of its documentation answers what it asks. "gimli" keeps its stacks on the
-//!   heap, as `Evaluation::new` does; "gimli, arrays" keeps them in arrays of a fixed size (`EvaluationStorage`).
+//! - this crate makes an `Arena`, fills in a `Context` and calls `evaluate`; "at a stop" repeats the evaluation with the same arena and
+//!   context, as a debugger does for the variables of a frame;
+//! - gimli makes an `Evaluation`, and answers its requests with the loop of its documentation. "gimli" keeps its stacks on the heap, as
+//!   `Evaluation::new` does. "gimli, arrays" keeps them in arrays of a fixed size (`EvaluationStorage`).
 //!
-//! What both find is compared when a case is made.
+//! The results are compared when a case is made.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -28,20 +28,20 @@ use hetdwarf::expr::{Encoding, ParseOptions, operations, parse};
 use hetdwarf::location::{Arena, LaneSelect, Location, Place, Storage};
 use hetdwarf::wave::{AccessError, Memory, Wave};
 
-/// What is in every register and in all of memory.
+/// The contents of every register and of all memory.
 const CONTENTS: u64 = 0x0000_7f12_3456_7890;
-/// The frame base that over half of the functions of the corpus have.
+/// The frame base of over half of the functions in the corpus.
 const FRAME_BASE: &str = "DW_OP_call_frame_cfa";
 /// The CFA of the frame.
 pub(super) const CFA: u64 = 0x7f00_0000_1000;
-/// The subject in which gimli is told the frame base, instead of evaluating the expression for it as this crate does.
+/// The subject in which gimli gets the frame base, instead of evaluating the expression for it as this crate does.
 const GIVEN: &str = "fbreg, gimli is given the frame base";
-/// How many expressions are evaluated with the same arena and context: a frame has about so many variables.
+/// The number of expressions that are evaluated with the same arena and context, which is about the number of variables in a frame.
 pub(super) const AT_A_STOP: u32 = 16;
-/// Where the entry is that `DW_OP_call4` names.
+/// The offset of the entry that `DW_OP_call4` names.
 const ENTRY: u32 = 0x30;
 
-/// Subject, expression and what is asked for.
+/// The subject, the expression and the requested kind of result.
 const EXPRESSIONS: [(&str, &str, ResultKind); 8] = [
     (
         "one constant",
@@ -67,7 +67,7 @@ const EXPRESSIONS: [(&str, &str, ResultKind); 8] = [
         ResultKind::Location,
     ),
     (
-        // Ten times round: subtract one, go back while that is not zero.
+        // Ten iterations: subtract one, and branch back until it is zero.
         "branches",
         "DW_OP_lit10, DW_OP_lit1, DW_OP_minus, DW_OP_dup, DW_OP_bra -6, DW_OP_stack_value",
         ResultKind::Location,
@@ -79,7 +79,7 @@ const EXPRESSIONS: [(&str, &str, ResultKind); 8] = [
     ),
 ];
 
-/// The location of the entry that is called.
+/// The location of the called entry.
 const CALLED: &str = "DW_OP_lit8, DW_OP_plus";
 
 pub(super) fn makers() -> Vec<Maker> {
@@ -124,7 +124,7 @@ pub(super) fn bytes(text: &str) -> &'static [u8] {
     keep(expression.encode(Encoding::AMDGPU).unwrap())
 }
 
-/// What was found, as far as both can say it.
+/// A result, in the detail that both libraries report.
 #[derive(Debug, PartialEq)]
 enum Found {
     Value(u64),
@@ -132,12 +132,12 @@ enum Found {
     Pieces(usize),
 }
 
-/// What an expression is evaluated in.
+/// The context of an evaluation.
 struct World {
     expression: ExpressionBytes<'static>,
     called: ExpressionBytes<'static>,
     frame_base: ExpressionBytes<'static>,
-    /// Whether gimli is told the frame base.
+    /// True if gimli gets the frame base.
     frame_base_given: bool,
 }
 
@@ -152,7 +152,7 @@ impl World {
     }
 }
 
-/// Nearly all that is asked for is eight bytes.
+/// Fills a buffer with the contents. Nearly all reads are of eight bytes.
 fn fill(out: &mut [u8]) {
     let contents = CONTENTS.to_le_bytes();
     match out.first_chunk_mut() {
@@ -205,7 +205,7 @@ impl<'a> Resolver<'a> for World {
     }
 }
 
-/// The innermost frame, whose registers are those of the wave.
+/// The innermost frame. Its registers are the wave's.
 impl<'a> Frame<'a> for World {
     fn register(&self, register: Register) -> hetdwarf::Result<Location<'a>> {
         Ok(Location::register(register))
@@ -235,7 +235,7 @@ fn decode(bytes: &[u8]) -> usize {
     operations(bytes, Encoding::AMDGPU).count().unwrap()
 }
 
-/// The wave has stopped in a function.
+/// Returns the context of a wave that stopped in a function.
 fn context<'c, 'a>(world: &'a World, arena: &'a Arena<'a>) -> Context<'c, 'a>
 where
     'a: 'c,
@@ -285,7 +285,7 @@ const GIMLI: gimli::Encoding = gimli::Encoding {
     version: 5,
 };
 
-/// As many entries of each as any of the expressions needs, and some more.
+/// Storage with more than enough entries for all of the expressions.
 struct StoreInArrays;
 
 impl<'a> EvaluationStorage<Bytes<'a>> for StoreInArrays {

@@ -1,8 +1,9 @@
-//! Call frame information, read by this crate and by gimli: all entries, all rows of all entries, and rows of addresses in no order.
+//! Compares this crate and gimli in reading call frame information: all entries, all rows of all entries, and rows of addresses in random
+//! order.
 //!
-//! The sections are `.debug_frame` of AMDGPU code, and `.eh_frame` of x86 code that `benches/mixes.sh` builds.
-//! For addresses in no order both have an index of the entries by address, made before, and find entry and row anew each time; gimli's context is used again,
-//! as its documentation advises. Where rows begin is compared when a case is made.
+//! The sections are `.debug_frame` of AMDGPU code, and `.eh_frame` of x86 code that `benches/mixes.sh` builds. For addresses in random
+//! order, both get an existing index of the entries by address, and find the entry and the row anew each time. gimli's context is reused,
+//! as its documentation advises. The starts of the rows are compared when a case is made.
 
 use fallible_iterator::FallibleIterator;
 use gimli::{
@@ -21,7 +22,7 @@ type Bytes = EndianSlice<'static, LittleEndian>;
 type Cie = CommonInformationEntry<Bytes>;
 type Fde = FrameDescriptionEntry<Bytes>;
 
-/// Room for the rows of AMDGPU code, which have more rules than gimli's own storage has room for.
+/// Storage for the rows of AMDGPU code, which can have more rules than gimli's own storage holds.
 struct Store;
 
 impl UnwindContextStorage<usize> for Store {
@@ -29,7 +30,7 @@ impl UnwindContextStorage<usize> for Store {
     type Stack = Box<[UnwindTableRow<usize, Self>; 4]>;
 }
 
-/// How many addresses are asked for.
+/// The number of queried addresses.
 const ADDRESSES: u32 = 256;
 
 /// AMDGPU code of GCC. gimli does not read the tables of LLVM, whose CFA is in an address space (`DW_CFA_LLVM_def_aspace_cfa`).
@@ -60,7 +61,7 @@ pub(super) fn makers() -> Vec<Maker> {
     makers
 }
 
-/// A section of gimli's, and where it is.
+/// A section of gimli, with its base addresses.
 trait Peer {
     type Section: UnwindSection<Bytes>;
     fn section(&self) -> &Self::Section;
@@ -113,10 +114,10 @@ fn add<P: Peer + 'static>(
     both("a row of any address", random, random_gimli);
 }
 
-/// What was read.
+/// The result of a run.
 #[derive(Debug, Default, PartialEq)]
 struct Sum {
-    /// Entries, rows or addresses.
+    /// The number of entries, rows or addresses.
     count: u32,
     /// The sum of their first addresses.
     starts: u64,
@@ -129,12 +130,12 @@ impl Sum {
     }
 }
 
-/// A section, as both see it.
+/// A section, as both libraries represent it.
 struct Table<P: Peer> {
     section: FrameSection<'static>,
     index: FrameIndex<'static>,
     peer: P,
-    /// The first address, the end and the offset of each FDE, by address.
+    /// The first address, the end and the offset of each FDE, sorted by address.
     ranges: Vec<(u64, u64, usize)>,
     addresses: Vec<u64>,
 }
@@ -173,7 +174,7 @@ fn parse<P: Peer>(table: &Table<P>) -> Sum {
     sum
 }
 
-/// Reads an entry, and a CIE only if it is not that of the entry before.
+/// Reads an entry. Its CIE is read only if it differs from the previous entry's.
 fn fde<S: UnwindSection<Bytes>>(
     partial: PartialFrameDescriptionEntry<'_, S, Bytes>,
     last: &mut Option<(usize, Cie)>,

@@ -1,7 +1,7 @@
 // hetdwarf for C++17: hetdwarf.h with handles that free themselves. Header only. SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// Nothing throws across the library: functions give a result<T>, which has a value or an error, and callbacks are noexcept.
-// What hetdwarf.h says of ownership and threads holds here too; strings and arrays live as long as the object they came from.
+// No exception crosses the library: functions return a result<T>, which holds a value or an error, and callbacks are noexcept.
+// The rules of hetdwarf.h for ownership and threads apply. Strings and arrays live as long as the object that returned them.
 
 #ifndef HETDWARF_HPP
 #define HETDWARF_HPP
@@ -21,7 +21,7 @@
 
 namespace hetdwarf {
 
-/// Why there is no answer.
+/// The status and message of a failed call.
 struct failure {
   hetdwarf_status status;
   std::string message;
@@ -29,13 +29,13 @@ struct failure {
   const char *name() const noexcept { return hetdwarf_status_name(static_cast<std::int32_t>(status)); }
 };
 
-/// The error of the call that this thread has made last.
+/// Returns the error of the last call of this thread.
 inline failure last_error(hetdwarf_status status) {
   const char *message = hetdwarf_last_error();
   return failure{status, message ? message : ""};
 }
 
-/// A value, or an error: as std::expected of C++23.
+/// A value or an error, like std::expected of C++23.
 template <class T> class result {
   std::variant<T, failure> content;
 
@@ -45,20 +45,20 @@ public:
 
   bool has_value() const noexcept { return content.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
-  /// The value; there must be one.
+  /// Returns the value. There must be one.
   T &operator*() & { return *std::get_if<0>(&content); }
   const T &operator*() const & { return *std::get_if<0>(&content); }
   T &&operator*() && { return std::move(*std::get_if<0>(&content)); }
   T *operator->() { return std::get_if<0>(&content); }
   const T *operator->() const { return std::get_if<0>(&content); }
-  /// The error; there must be one.
+  /// Returns the error. There must be one.
   const failure &error() const { return *std::get_if<1>(&content); }
 };
 
-/// The answer of functions that give nothing.
+/// The result of functions without a return value.
 using outcome = result<std::monostate>;
 
-/// Some of an array.
+/// A contiguous range of elements, like std::span of C++20.
 template <class T> class span {
   T *first = nullptr;
   std::size_t count = 0;
@@ -87,14 +87,14 @@ inline outcome checked(hetdwarf_status status) {
   return std::monostate{};
 }
 
-/// A struct that begins with its size.
+/// Returns an empty struct with its size set.
 template <class T> T sized() {
   T value{};
   value.size = sizeof(T);
   return value;
 }
 
-/// The struct that a function fills, which it takes last.
+/// Returns the struct that a function fills through its last argument.
 template <class T, class F, class... A> result<T> filled(F function, A... arguments) {
   auto value = sized<T>();
   if (auto status = function(arguments..., &value); status != HETDWARF_OK)
@@ -102,7 +102,7 @@ template <class T, class F, class... A> result<T> filled(F function, A... argume
   return value;
 }
 
-/// The value that a function gives through its last argument.
+/// Returns the value that a function writes to its last argument.
 template <class T, class F, class... A> result<T> given(F function, A... arguments) {
   T value{};
   if (auto status = function(arguments..., &value); status != HETDWARF_OK)
@@ -110,7 +110,7 @@ template <class T, class F, class... A> result<T> given(F function, A... argumen
   return value;
 }
 
-/// The frames of each address, of a function that fills arrays.
+/// Calls a function that fills arrays of frames, and returns the frames of each address.
 template <class F, class... A>
 result<std::vector<std::vector<hetdwarf_source_frame>>> symbolized(F function, const std::vector<std::uint64_t> &addresses,
                                                                    A... arguments) {
@@ -130,7 +130,7 @@ result<std::vector<std::vector<hetdwarf_source_frame>>> symbolized(F function, c
 }
 } // namespace detail
 
-/// What a debugger knows of a stopped wave: derive from it. It must live as long as the stops that are made with it.
+/// A stopped wave, as far as the debugger knows it. Derive from this class. The wave must outlive the stops made with it.
 class wave {
 public:
   virtual ~wave() = default;
@@ -148,10 +148,10 @@ public:
     return HETDWARF_READ_ONLY;
   }
 
-  /// Where it is and what else is known without asking for it; `user` and the callbacks are filled in.
+  /// The facts about the wave that need no callback. `described` sets `user` and the callbacks.
   hetdwarf_wave description = detail::sized<hetdwarf_wave>();
 
-  /// The same with the callbacks of this object.
+  /// Returns the description with the callbacks of this object.
   hetdwarf_wave described() noexcept {
     hetdwarf_wave all = description;
     all.size = sizeof all;
@@ -175,7 +175,7 @@ public:
   }
 };
 
-/// A stopped wave in a file, `hetdwarf-wave/1`.
+/// A stopped wave in a file of the format `hetdwarf-wave/1`.
 class snapshot final : public wave {
   detail::owner<hetdwarf_snapshot> handle;
 
@@ -210,7 +210,7 @@ public:
   }
 };
 
-/// What an expression denotes.
+/// The result of an expression: a location or a value.
 class location {
   detail::owner<hetdwarf_result> handle;
 
@@ -218,7 +218,7 @@ public:
   explicit location(hetdwarf_result *handle_) : handle(handle_) {}
   hetdwarf_result *get() const noexcept { return handle.get(); }
 
-  /// Evaluates an expression of DWARF.
+  /// Evaluates a DWARF expression.
   static result<location> evaluate(const hetdwarf_evaluation &evaluation) {
     hetdwarf_result *made = nullptr;
     if (auto status = hetdwarf_evaluate(&evaluation, &made); status != HETDWARF_OK)
@@ -240,7 +240,7 @@ public:
     return place;
   }
 
-  /// The part of a composite that has a bit of it.
+  /// Returns the part of a composite that contains a bit.
   result<std::pair<hetdwarf_part, location>> part(std::size_t index, std::uint64_t bit) const {
     auto part = detail::sized<hetdwarf_part>();
     hetdwarf_result *made = nullptr;
@@ -249,7 +249,7 @@ public:
     return std::make_pair(part, location(made));
   }
 
-  /// The bits there, if all of them are known.
+  /// Reads the bits. Fails if some of them are missing.
   outcome read(span<std::uint8_t> bytes, std::uint64_t bit_size, std::int32_t lane = HETDWARF_NO_LANE) const {
     auto bits = detail::sized<hetdwarf_bits>();
     bits.bytes = bytes.data();
@@ -268,7 +268,7 @@ public:
   }
 };
 
-/// Types as a tree: a type has a number, by which others refer to it.
+/// A table of types. Types refer to each other by number.
 class types {
   detail::owner<hetdwarf_types> handle;
 
@@ -276,14 +276,14 @@ public:
   explicit types(hetdwarf_types *handle_) : handle(handle_) {}
   hetdwarf_types *get() const noexcept { return handle.get(); }
 
-  /// Returns the number of types that were asked for.
+  /// Returns the number of types that the query found.
   std::size_t size() const noexcept {
     std::size_t count = 0;
     hetdwarf_types_count(get(), &count);
     return count;
   }
 
-  /// The number of a type that was asked for.
+  /// Returns the number by which other types refer to a type that the query found.
   result<std::uint64_t> number(std::size_t index) const {
     return detail::given<std::uint64_t>(hetdwarf_types_number, get(), index);
   }
@@ -292,7 +292,7 @@ public:
     return detail::filled<hetdwarf_type>(hetdwarf_types_get, get(), number);
   }
 
-  /// A member or a base class.
+  /// Returns a member or a base class.
   result<hetdwarf_member> member(std::uint64_t number, std::size_t index) const {
     return detail::filled<hetdwarf_member>(hetdwarf_types_member, get(), number, index);
   }
@@ -305,12 +305,12 @@ public:
     return detail::filled<hetdwarf_dimension>(hetdwarf_types_dimension, get(), number, index);
   }
 
-  /// The number of a parameter's type.
+  /// Returns the number of a parameter's type.
   result<std::uint64_t> parameter(std::uint64_t number, std::size_t index) const {
     return detail::given<std::uint64_t>(hetdwarf_types_parameter, get(), number, index);
   }
 
-  /// The member that tells which variant is present.
+  /// Returns the member that selects the variant.
   result<hetdwarf_member> discriminant(std::uint64_t number) const {
     return detail::filled<hetdwarf_member>(hetdwarf_types_discriminant, get(), number);
   }
@@ -332,13 +332,13 @@ public:
 struct lane_values {
   std::array<std::uint8_t, 64> states{};
   std::array<std::uint64_t, 64> byte_sizes{};
-  /// The value as a debugger of C prints it; null where there is none. They belong to the values.
+  /// The value as a C debugger prints it; null if there is no value. The strings belong to the values.
   std::array<const char *, 64> texts{};
-  /// Why there is no value; null where there is nothing to say.
+  /// The message that explains a missing or incomplete value; null if there is no message.
   std::array<const char *, 64> messages{};
-  /// Where a value comes from that the debugging information does not give; null of any other.
+  /// The source of a value that is not from the debugging information; null for any other value.
   std::array<const char *, 64> origins{};
-  /// The address at which the debugging information gave such a value last; 0 of any other.
+  /// The address at which the debugging information last gave the value; 0 if this does not apply.
   std::array<std::uint64_t, 64> as_of{};
   /// The bytes of each lane, `stride` apart.
   std::vector<std::uint8_t> bytes;
@@ -363,7 +363,7 @@ public:
     return count;
   }
 
-  /// The innermost variable of a name.
+  /// Returns the index of the innermost variable with a name.
   result<std::size_t> find(const char *name) const {
     std::size_t index = 0;
     if (auto status = hetdwarf_values_find(get(), name, &index); status != HETDWARF_OK)
@@ -378,9 +378,9 @@ public:
     return info;
   }
 
-  /// A value in as many lanes as are asked for.
+  /// Reads a value in the requested lanes.
   ///
-  /// `stride`: how many bytes are read in each lane; 0 for all that the largest of them has.
+  /// `stride`: the number of bytes to read in each lane; 0 for the size of the largest value.
   result<lane_values> read(std::size_t index, std::uint64_t lanes = UINT64_MAX, std::size_t stride = 0) const {
     lane_values found;
     auto wanted = detail::sized<hetdwarf_lanes>();
@@ -410,7 +410,7 @@ public:
     return found;
   }
 
-  /// The members, elements or target of a value in a lane, which are values in that lane; and how many more elements there are.
+  /// Returns the members, elements or target of a value in a lane, and the number of elements after these.
   result<std::pair<values, std::uint64_t>> parts(std::size_t index, std::uint32_t lane, std::uint64_t first = 0,
                                                  std::uint64_t most = 200) const {
     hetdwarf_values *made = nullptr;
@@ -420,7 +420,7 @@ public:
     return std::make_pair(values(made), more);
   }
 
-  /// The types of the values, in the same order.
+  /// Returns the types of the values, in the same order.
   result<hetdwarf::types> types() const {
     hetdwarf_types *made = nullptr;
     if (auto status = hetdwarf_values_types(get(), &made); status != HETDWARF_OK)
@@ -428,12 +428,12 @@ public:
     return hetdwarf::types(made);
   }
 
-  /// An expression that says where a variable is, from 0 on.
+  /// Returns an expression for the location of a variable. `at` counts from 0.
   result<hetdwarf_location> location_expression(std::size_t index, std::size_t at) const {
     return detail::filled<hetdwarf_location>(hetdwarf_values_location_expression, get(), index, at);
   }
 
-  /// Where a variable is in a lane.
+  /// Returns the location of a variable in a lane.
   result<location> location_in(std::size_t index, std::uint32_t lane) const {
     hetdwarf_result *made = nullptr;
     if (auto status = hetdwarf_values_location(get(), index, lane, &made); status != HETDWARF_OK)
@@ -471,7 +471,7 @@ public:
     return values(made);
   }
 
-  /// The value of an expression of C.
+  /// Evaluates a C expression.
   result<values> print(std::size_t level, const char *text, std::uint64_t lanes = UINT64_MAX) const {
     hetdwarf_values *made = nullptr;
     if (auto status = hetdwarf_stop_print(get(), level, text, lanes, &made); status != HETDWARF_OK)
@@ -479,7 +479,7 @@ public:
     return values(made);
   }
 
-  /// A register of a frame by its DWARF number: its bytes, if all of them are known.
+  /// Reads the bytes of a register of a frame, by its DWARF number. Fails if some of them are missing.
   result<std::vector<std::uint8_t>> register_bytes(std::size_t level, std::uint32_t number,
                                                    std::int32_t lane = HETDWARF_NO_LANE) const {
     std::vector<std::uint8_t> bytes(256);
@@ -494,7 +494,7 @@ public:
     return bytes;
   }
 
-  /// Where each lane is.
+  /// Returns the place of each lane.
   result<std::vector<hetdwarf_lane_place>> lanes(std::size_t level,
                                                  std::uint32_t recovery = HETDWARF_RECOVER_WHERE_MISSING) const {
     std::vector<hetdwarf_lane_place> places(64, detail::sized<hetdwarf_lane_place>());
@@ -536,7 +536,7 @@ public:
     return info;
   }
 
-  /// A file with other limits than those that hold by default: its path or bytes are in `opening`, whose size is filled in.
+  /// Opens a file with limits that differ from the defaults. `opening` has its path or bytes; its size is set here.
   static result<object> open_with(hetdwarf_opening opening) {
     opening.size = sizeof opening;
     hetdwarf_object *made = nullptr;
@@ -565,7 +565,7 @@ public:
     return detail::filled<hetdwarf_descriptor_field>(hetdwarf_object_kernel_field, get(), kernel, index);
   }
 
-  /// What `hetdwarf info --format json` says of it.
+  /// Returns the document of `hetdwarf info --format json`.
   result<std::string_view> info_json() const {
     auto text = detail::given<const char *>(hetdwarf_object_info_json, get());
     if (!text)
@@ -573,7 +573,7 @@ public:
     return std::string_view(*text);
   }
 
-  /// The function at an address of the object, and the names of what is inlined there, the innermost first.
+  /// Returns the function at an address of the object, and the names of the functions inlined there, the innermost first.
   result<std::pair<hetdwarf_function, std::vector<std::string_view>>> function_at(std::uint64_t pc) const {
     auto found = detail::sized<hetdwarf_function>();
     if (auto status = hetdwarf_object_function_at(get(), pc, &found, nullptr, 0); status != HETDWARF_OK)
@@ -588,7 +588,7 @@ public:
     return detail::filled<hetdwarf_line>(hetdwarf_object_line_at, get(), pc);
   }
 
-  /// The addresses at which code of a line begins: where a debugger sets breakpoints.
+  /// Returns the addresses at which a debugger sets breakpoints for a line.
   result<std::vector<std::uint64_t>> addresses_of(const char *file, std::uint64_t line) const {
     std::size_t count = 0;
     if (auto status = hetdwarf_object_addresses_of(get(), file, line, nullptr, 0, &count); status != HETDWARF_OK)
@@ -599,13 +599,13 @@ public:
     return found;
   }
 
-  /// The functions, inlined calls and lines of addresses of a process, for each the innermost first.
+  /// Returns the functions, inlined calls and lines of each address of a process, the innermost first.
   result<std::vector<std::vector<hetdwarf_source_frame>>> symbolize(const std::vector<std::uint64_t> &addresses,
                                                                     std::uint64_t load_address = 0) const {
     return detail::symbolized(hetdwarf_symbolize, addresses, get(), load_address);
   }
 
-  /// How many functions, global variables or rows there are: `HETDWARF_LIST_…`.
+  /// Returns the number of functions, global variables or rows. `list` is `HETDWARF_LIST_…`.
   result<std::size_t> count(std::uint32_t list) const {
     return detail::given<std::size_t>(hetdwarf_object_count, get(), list);
   }
@@ -630,7 +630,7 @@ public:
     return detail::filled<hetdwarf_line_row>(hetdwarf_object_line_row, get(), index);
   }
 
-  /// The types with a name; with a null pointer none, and types of global variables are found by their numbers.
+  /// Returns the types with a name. A null pointer selects no types; the types of global variables are found by their numbers.
   result<hetdwarf::types> types(const char *name) const {
     hetdwarf_types *made = nullptr;
     if (auto status = hetdwarf_object_types(get(), name, &made); status != HETDWARF_OK)
@@ -638,7 +638,7 @@ public:
     return hetdwarf::types(made);
   }
 
-  /// A wave that has stopped in it, which must live as long as the stop.
+  /// Creates the stop of a wave in this object. The wave must outlive the stop.
   result<hetdwarf::stop> stop(wave &wave) const {
     hetdwarf_stop *made = nullptr;
     hetdwarf_wave described = wave.described();
@@ -647,7 +647,7 @@ public:
     return hetdwarf::stop(made);
   }
 
-  /// Calls `on_finding`, which must not throw, with each finding.
+  /// Calls `on_finding` with each finding. It must not throw an exception.
   template <class F> outcome verify(F on_finding, const char *rules = nullptr, std::uint32_t jobs = 1) const {
     auto call = [](void *user, const hetdwarf_finding *finding) noexcept -> std::int32_t {
       (*static_cast<F *>(user))(*finding);
@@ -657,7 +657,7 @@ public:
   }
 };
 
-/// Writes call frame information.
+/// A writer of call frame information.
 class cfi {
   detail::owner<hetdwarf_cfi> handle;
 
@@ -678,7 +678,7 @@ public:
     return detail::checked(hetdwarf_cfi_function(get(), symbol, size));
   }
 
-  /// Says what an instruction of it did; the size is filled in.
+  /// Adds an event to the current function. Its size is set here.
   outcome add(hetdwarf_cfi_event event) {
     event.size = sizeof event;
     return detail::checked(hetdwarf_cfi_add(get(), &event));
@@ -691,7 +691,7 @@ public:
     return section;
   }
 
-  /// As directives of the assembler.
+  /// Writes the call frame information as assembler directives.
   result<std::string_view> text() {
     const char *text = nullptr;
     if (auto status = hetdwarf_cfi_text(get(), &text); status != HETDWARF_OK)
@@ -700,13 +700,13 @@ public:
   }
 };
 
-/// A section that was written. It lives as long as its writer, until that writes anew.
+/// A written section. It is valid until the next write of its writer, or until the writer is destroyed.
 struct section {
   std::string_view name;
   hetdwarf_section content;
 };
 
-/// Writes where lanes wait: functions by their regions, or by their blocks.
+/// A writer of lane PCs. It takes functions by their regions, or by their blocks.
 class lane_pcs {
   detail::owner<hetdwarf_lane_pcs> handle;
 
@@ -733,7 +733,7 @@ public:
     return detail::checked(hetdwarf_lane_pcs_mask(get(), code, place, without));
   }
 
-  /// Begins a phase of the region; the size is filled in.
+  /// Begins a phase of the region. Its size is set here.
   outcome begin_phase(hetdwarf_phase phase) {
     phase.size = sizeof phase;
     return detail::checked(hetdwarf_lane_pcs_begin_phase(get(), &phase));
@@ -746,7 +746,7 @@ public:
   /// Ends the phase, the region or the function that was begun last.
   outcome end() { return detail::checked(hetdwarf_lane_pcs_end(get())); }
 
-  /// Adds a function by its blocks; gives why nothing is said of parts of it, which is empty for structured code.
+  /// Adds a function by its blocks. Returns the reasons why parts of it have no lane PCs; none for structured code.
   result<std::vector<std::string>> add_graph(const char *name, const char *start, const char *end,
                                              std::uint32_t wave_size, span<const hetdwarf_block> blocks) {
     std::size_t count = 0;
@@ -763,7 +763,7 @@ public:
     return refused;
   }
 
-  /// As text for an assembler.
+  /// Writes the lane PCs as text for an assembler.
   result<std::string_view> text(const char *unit_name) {
     const char *text = nullptr;
     if (auto status = hetdwarf_lane_pcs_text(get(), unit_name, &text); status != HETDWARF_OK)
@@ -771,7 +771,7 @@ public:
     return std::string_view(text);
   }
 
-  /// As sections with relocations.
+  /// Writes the lane PCs as sections with relocations.
   result<std::vector<section>> write(const char *unit_name) {
     std::size_t count = 0;
     if (auto status = hetdwarf_lane_pcs_write(get(), unit_name, &count); status != HETDWARF_OK)
@@ -797,8 +797,8 @@ class core {
 public:
   hetdwarf_core *get() const noexcept { return handle.get(); }
 
-  /// The merged file, or the GPU's and the host's in either order; `objects` are code objects in place of lost ones. Sizes of the
-  /// entries are filled in.
+  /// Opens the merged file, or the GPU's and the host's in either order. `objects` replace missing code objects. The sizes of the
+  /// entries are set here.
   static result<core> open(std::vector<hetdwarf_file> files, std::vector<hetdwarf_file> objects = {}) {
     for (auto *list : {&files, &objects})
       for (auto &file : *list)
@@ -817,7 +817,7 @@ public:
     return info;
   }
 
-  /// Returns the problems of a core, in words.
+  /// Returns the message of a problem of the core.
   result<std::string_view> problem(std::size_t index) const {
     const char *text = nullptr;
     if (auto status = hetdwarf_core_problem(get(), index, &text); status != HETDWARF_OK)
@@ -825,7 +825,7 @@ public:
     return std::string_view(text);
   }
 
-  /// What happened, as JSON; 0 for an address at fault that is not known.
+  /// Returns the document of `hetdwarf core --format json`. `fault_address` is 0 if unknown.
   result<std::string_view> describe(std::uint64_t fault_address = 0) const {
     const char *text = nullptr;
     if (auto status = hetdwarf_core_describe(get(), fault_address, &text); status != HETDWARF_OK)
@@ -833,7 +833,7 @@ public:
     return std::string_view(text);
   }
 
-  /// The functions, inlined calls and lines of addresses of the process, for each the innermost first.
+  /// Returns the functions, inlined calls and lines of each address of the process, the innermost first.
   result<std::vector<std::vector<hetdwarf_source_frame>>> symbolize(const std::vector<std::uint64_t> &addresses) const {
     return detail::symbolized(hetdwarf_core_symbolize, addresses, get());
   }
@@ -845,7 +845,7 @@ public:
     return wave;
   }
 
-  /// The stop of a wave, which may outlive this.
+  /// Creates the stop of a wave. The stop may outlive the core.
   result<hetdwarf::stop> stop(std::size_t index) const {
     hetdwarf_stop *made = nullptr;
     if (auto status = hetdwarf_core_stop(get(), index, &made); status != HETDWARF_OK)

@@ -6,23 +6,23 @@ use crate::plain::{self, sized};
 use crate::status::hetdwarf_status::HETDWARF_TOO_SMALL;
 use crate::status::{Answer, Fault};
 
-/// Bits that were read, the first in the lowest bit of the first byte. Those that are missing are zero.
+/// The bits of a read. The first bit is the lowest bit of the first byte. Missing bits are zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_bits {
     /// `sizeof(hetdwarf_bits)`.
     pub size: usize,
-    /// Gets the bits: a buffer of the caller.
+    /// A buffer of the caller, which gets the bits.
     pub bytes: *mut u8,
-    /// Gets a 1 for each bit without a value, which was optimised away: a buffer of the caller; NULL if it is not wanted.
+    /// A buffer of the caller, which gets a 1 for each bit that has no value because it was optimised away; NULL to omit it.
     pub undefined: *mut u8,
-    /// Gets a 1 for each bit whose value the debugger does not know: a buffer of the caller; NULL if it is not wanted.
+    /// A buffer of the caller, which gets a 1 for each bit whose value the debugger does not know; NULL to omit it.
     pub unavailable: *mut u8,
     /// The size of each buffer in bytes.
     pub capacity: usize,
-    /// Gets the number of bits. If there is no room for them, nothing else is written.
+    /// Gets the number of bits. If a buffer is too small for them, nothing else is written.
     pub bit_size: u64,
-    /// Gets 1 if every bit is there, else 0.
+    /// Gets 1 if no bit is missing, else 0.
     pub is_complete: u64,
     /// Zero.
     pub reserved: [u64; 4],

@@ -17,74 +17,74 @@ use crate::plain::{self, sized};
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::text::{Texts, given};
 
-/// The CFA is what `register` holds now, the stack or the frame pointer, plus `offset`, in the units of the register.
+/// The CFA is the current value of `register`, the stack or frame pointer, plus `offset`, in the register's units.
 pub const HETDWARF_CFI_CFA_FROM_REGISTER: u32 = 0;
 /// The CFA is in lane `lane` of `holder`.
 pub const HETDWARF_CFI_CFA_FROM_LANE: u32 = 1;
-/// The function is a kernel: its CFA is the start of the wave's scratch, and nobody called it.
+/// The function is a kernel: its CFA is the start of the wave's scratch, and it has no caller.
 pub const HETDWARF_CFI_KERNEL_ENTRY: u32 = 2;
-/// The caller's stack pointer, `register`, is the CFA.
+/// The caller's stack pointer, in `register`, equals the CFA.
 pub const HETDWARF_CFI_STACK_POINTER_FROM_CFA: u32 = 3;
-/// The return address is in `register` and the next.
+/// The return address is in `register` and the register after it.
 pub const HETDWARF_CFI_RETURN_ADDRESS_IN_PAIR: u32 = 4;
-/// The return address is in lane `lane` of `holder`, and the next.
+/// The return address is in lane `lane` of `holder` and the lane after it.
 pub const HETDWARF_CFI_RETURN_ADDRESS_IN_LANES: u32 = 5;
 /// There is no return address: this is the outermost frame.
 pub const HETDWARF_CFI_RETURN_ADDRESS_UNDEFINED: u32 = 6;
 /// `register` was copied to `holder`.
 pub const HETDWARF_CFI_SAVED_IN_REGISTER: u32 = 7;
-/// `register` was written to lane `lane` of `holder`; one of 64 bits to this lane and the next.
+/// `register` was written to lane `lane` of `holder`. A register of 64 bits also uses the lane after it.
 pub const HETDWARF_CFI_SAVED_IN_LANE: u32 = 8;
 /// The vector register `register` was copied to `holder` for the lanes of the mask.
 pub const HETDWARF_CFI_SAVED_IN_VECTOR: u32 = 9;
-/// The vector register `register` was stored to scratch for the lanes of the mask, `offset` bytes of a lane from the CFA.
+/// The vector register `register` was stored to scratch for the lanes of the mask, `offset` bytes per lane from the CFA.
 pub const HETDWARF_CFI_SAVED_TO_SCRATCH: u32 = 10;
-/// A vector register is stored for all lanes.
+/// A vector register was stored to scratch for all lanes.
 pub const HETDWARF_CFI_SAVED_TO_SCRATCH_WHOLE: u32 = 11;
-/// A vector register is stored for the lanes outside of the mask. The value of the others is lost.
+/// A vector register was stored to scratch for the lanes outside the mask. Its value in the other lanes is lost.
 pub const HETDWARF_CFI_INACTIVE_SAVED_TO_SCRATCH: u32 = 12;
-/// `register` was overwritten, and its value is nowhere else.
+/// `register` was overwritten, and its value was not saved.
 pub const HETDWARF_CFI_CLOBBERED: u32 = 13;
-/// `register` was reloaded: it is where it was on entry.
+/// `register` was reloaded: it holds its value on entry again.
 pub const HETDWARF_CFI_RESTORED: u32 = 14;
-/// The rules that hold here are saved.
+/// Saves the current rules.
 pub const HETDWARF_CFI_REMEMBER: u32 = 15;
-/// The rules that were saved last hold from here on.
+/// Restores the rules that were saved last.
 pub const HETDWARF_CFI_RESTORE: u32 = 16;
-/// Instructions as bytes, `bytes` and `length`, for what has no event.
+/// Adds call frame instructions without an event of their own, as bytes: `bytes` and `length`.
 pub const HETDWARF_CFI_ESCAPE: u32 = 17;
 
 /// The mask is EXEC as it was on entry to the function.
 pub const HETDWARF_MASK_EXEC_ON_ENTRY: u32 = 0;
-/// The mask is in `mask_register`: EXEC, VCC, or scalar registers, of which this is the lower.
+/// The mask is in `mask_register`: EXEC, VCC, or the lower of two scalar registers.
 pub const HETDWARF_MASK_REGISTER: u32 = 1;
-/// The mask is in lane `mask_lane` of `mask_register`, of 64 lanes also in the next.
+/// The mask is in lane `mask_lane` of `mask_register`. A mask of 64 lanes also uses the lane after it.
 pub const HETDWARF_MASK_LANE: u32 = 2;
 
-/// Something that an instruction did to the caller's registers. Registers are DWARF numbers; fields that a kind does not name
-/// are zero.
+/// The effect of an instruction on the caller's registers. Registers are DWARF numbers. Fields that the kind does not mention are zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_cfi_event {
     /// `sizeof(hetdwarf_cfi_event)`.
     pub size: usize,
-    /// From where on it holds: the end of the instruction, in bytes from the start of the function. Events come in this order.
+    /// The offset from which the event holds: the end of the instruction, in bytes from the start of the function. Events come in this
+    /// order.
     pub code_offset: u64,
     /// `HETDWARF_CFI_…`.
     pub kind: u32,
-    /// The register that it is about.
+    /// The register that the event describes.
     pub register_number: u32,
-    /// The register that holds it.
+    /// The register that holds its value.
     pub holder: u32,
-    /// The lane of that.
+    /// The lane of `holder`.
     pub lane: u32,
     /// See the kinds.
     pub offset: i64,
     /// `HETDWARF_MASK_…`.
     pub mask: u32,
-    /// The place of the mask.
+    /// The register of the mask.
     pub mask_register: u32,
-    /// The place of the mask.
+    /// The lane of the mask.
     pub mask_lane: u32,
     /// Zero.
     pub padding: u32,
@@ -96,7 +96,7 @@ pub struct hetdwarf_cfi_event {
     pub reserved: [u64; 4],
 }
 
-/// A field that takes an address, of `size` bytes: symbol and addend, absolute. Strings belong to the writer.
+/// A field of a section that takes an absolute address: a symbol plus an addend. Strings belong to the writer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_relocation {
@@ -104,23 +104,23 @@ pub struct hetdwarf_relocation {
     pub offset: u64,
     /// The addend.
     pub addend: u64,
-    /// The symbol; NULL for the start of this section in the one that the linker makes of all.
+    /// The symbol; NULL for the start of this section in the linked output.
     pub symbol: *const c_char,
     /// The size of the field, in bytes: 4 or 8.
     pub size: u64,
 }
 
-/// A section. Its arrays belong to the writer, and are valid until it is written anew or freed.
+/// A section. Its arrays belong to the writer, and are valid until the next write or until the writer is freed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_section {
     /// `sizeof(hetdwarf_section)`, set by the caller.
     pub size: usize,
-    /// Its contents. Fields with a relocation hold its addend.
+    /// The contents. Fields with a relocation hold its addend.
     pub bytes: *const u8,
     /// The number of bytes.
     pub length: usize,
-    /// The fields that need an address, by ascending offset.
+    /// The relocations of the section, by ascending offset.
     pub relocations: *const hetdwarf_relocation,
     /// The number of entries.
     pub relocation_count: usize,
@@ -140,7 +140,7 @@ pub(crate) struct Writer {
     texts: Texts,
 }
 
-/// Writes call frame information. Free it with `hetdwarf_free`.
+/// A writer of call frame information. Free it with `hetdwarf_free`.
 #[derive(Debug)]
 pub struct hetdwarf_cfi {
     _private: [u8; 0],
@@ -237,16 +237,16 @@ impl Writer {
     }
 }
 
-/// Makes a writer of call frame information.
+/// Creates a writer of call frame information.
 ///
 /// * `target`: the target ID, `gfx90a` for example.
-/// * `wave_size`: lanes of the waves, 32 or 64.
-/// * `cfi`: gets the handle, to be freed by the caller; NULL if there is an error.
+/// * `wave_size`: the lanes of a wave, 32 or 64.
+/// * `cfi`: gets the handle, which the caller frees; NULL on error.
 ///
-/// Errors: `HETDWARF_MALFORMED` for a target that there is not; `HETDWARF_UNSUPPORTED` if it has no such waves or no scratch.
+/// Errors: `HETDWARF_MALFORMED` for an unknown target; `HETDWARF_UNSUPPORTED` if the target has no waves of this size, or no scratch.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_cfi_new(
     target: *const c_char,
@@ -271,16 +271,16 @@ pub unsafe extern "C" fn hetdwarf_cfi_new(
     })
 }
 
-/// Begins a function: the events that follow are of it.
+/// Begins a function. The events that follow belong to it.
 ///
 /// * `symbol`: the symbol at its first instruction.
 /// * `size`: the size of its code, in bytes.
 ///
-/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another function starts there; `HETDWARF_MALFORMED` if the symbol is empty, or the code goes past
-/// the last address.
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another function starts at the symbol; `HETDWARF_MALFORMED` if the symbol is empty, or if
+/// the code extends past the last address.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_cfi_function(
     cfi: *mut hetdwarf_cfi,
@@ -304,15 +304,15 @@ pub unsafe extern "C" fn hetdwarf_cfi_function(
     })
 }
 
-/// Says what an instruction of the function did.
+/// Adds an event to the current function.
 ///
-/// * `event`: what.
+/// * `event`: the effect of an instruction.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if no function has been begun; `HETDWARF_MALFORMED`, `HETDWARF_FAILED` if the event does not
-/// fit: registers of the wrong kind, offsets that go back. The function is then as it was before, but for its code offset.
+/// Errors: `HETDWARF_NOT_FOUND` if no function was begun; `HETDWARF_MALFORMED` or `HETDWARF_FAILED` if the event does not fit, for example
+/// a register of the wrong kind or a decreasing offset. The function is then unchanged except for its code offset.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_cfi_add(
     cfi: *mut hetdwarf_cfi,
@@ -331,14 +331,14 @@ pub unsafe extern "C" fn hetdwarf_cfi_add(
     })
 }
 
-/// The section `.debug_frame` of all functions.
+/// Writes the section `.debug_frame` of all functions.
 ///
-/// * `section`: its `size` is set; the rest is written.
+/// * `section`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_LIMIT` or `HETDWARF_MALFORMED` if it is too large.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_cfi_write(
     cfi: *mut hetdwarf_cfi,
@@ -374,14 +374,14 @@ pub unsafe extern "C" fn hetdwarf_cfi_write(
     })
 }
 
-/// Writes call frame information as assembler directives (`.cfi_…`), function by function.
+/// Writes the call frame information of all functions as assembler directives (`.cfi_…`), function by function.
 ///
 /// * `text`: gets a string that belongs to the writer.
 ///
-/// Errors: `HETDWARF_UNSUPPORTED` for what the assembler cannot say.
+/// Errors: `HETDWARF_UNSUPPORTED` for rules that the assembler has no directive for.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_cfi_text(
     cfi: *mut hetdwarf_cfi,

@@ -30,17 +30,17 @@ pub struct hetdwarf_core {
 
 handles! { hetdwarf_core: Core = b"hdwcore\x01"; }
 
-/// A file in memory: a half of a core, or a code object in place of one that the core has lost.
+/// A file, by its path or in memory: a core file or a half of one, or a code object in place of a missing one.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_file {
-    /// `sizeof(hetdwarf_file)`, the same in all entries of an array.
+    /// `sizeof(hetdwarf_file)`, equal in all entries of an array.
     pub size: usize,
-    /// Its bytes, which are copied; NULL if `path` is given.
+    /// The bytes, which are copied; NULL if `path` is given.
     pub bytes: *const u8,
-    /// The number of entries.
+    /// The number of bytes.
     pub length: usize,
-    /// Its path, UTF-8; NULL if `bytes` is given.
+    /// The path, UTF-8; NULL if `bytes` is given.
     pub path: *const c_char,
     /// The load address of a code object; 0 for a core.
     pub load_address: u64,
@@ -54,37 +54,38 @@ pub struct hetdwarf_file {
 pub struct hetdwarf_core_info {
     /// `sizeof(hetdwarf_core_info)`, set by the caller.
     pub size: usize,
-    /// The number of its waves.
+    /// The number of waves.
     pub wave_count: usize,
-    /// The number of problems; 0 if all of it could be read.
+    /// The number of problems; 0 if the whole core could be read.
     pub problem_count: usize,
     /// Zero.
     pub reserved: [u64; 4],
 }
 
-/// A wave of a core. Strings belong to the core. Numbers that are not known are `UINT64_MAX`, or `UINT32_MAX`.
+/// A wave of a core. Strings belong to the core. Unknown numbers are `UINT64_MAX`, or `UINT32_MAX`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_core_wave {
     /// `sizeof(hetdwarf_core_wave)`, set by the caller.
     pub size: usize,
-    /// Its address in the process.
+    /// The address in the process at which the wave stopped.
     pub pc: u64,
-    /// The lanes that execute, a bit each.
+    /// The active lanes, a bit each.
     pub exec: u64,
-    /// Lanes of the wave.
+    /// The number of lanes, 32 or 64.
     pub wave_size: u32,
     /// The wave's number in its work-group, from 0.
     pub wave_in_group: u32,
-    /// Its work-group, counted in work-groups: x, y and z.
+    /// The wave's work-group, counted in work-groups: x, y and z.
     pub workgroup: [u32; 3],
     /// 1 if `workgroup` is known, else 0.
     pub has_workgroup: u32,
-    /// The packet of its dispatch in the queue.
+    /// The number of the wave's dispatch packet in the queue.
     pub packet_id: u64,
     /// `running`, `stopped` or `unsure`.
     pub state: *const c_char,
-    /// Why it stopped, by the names of `hetdwarf core`, separated by commas; empty if a debugger stopped it, or it runs.
+    /// The reasons why the wave stopped, as `hetdwarf core` names them, separated by commas. Empty if a debugger stopped the wave, or if it
+    /// runs.
     pub reasons: *const c_char,
     /// Zero.
     pub reserved: [u64; 4],
@@ -118,17 +119,17 @@ unsafe fn files(
     Ok(found)
 }
 
-/// Opens a core file: the merged one, or the GPU's and the host's in either order.
+/// Opens a core file: a merged one, or the GPU's and the host's in either order.
 ///
 /// * `cores`, `core_count`: the file or files.
-/// * `objects`, `object_count`: code objects in place of lost ones, with their load addresses; NULL and 0 if there are none.
-/// * `core`: gets the handle, to be freed by the caller; NULL if there is an error.
+/// * `objects`, `object_count`: code objects in place of missing ones, with their load addresses; NULL and 0 if there are none.
+/// * `core`: gets the handle, which the caller frees; NULL on error.
 ///
-/// Errors: `HETDWARF_MALFORMED` if it is no such core; `HETDWARF_IO`; `HETDWARF_LIMIT`. What of it cannot be read is a problem
-/// of the core.
+/// Errors: `HETDWARF_MALFORMED` if it is not the core file of a process with GPUs; `HETDWARF_IO`; `HETDWARF_LIMIT`. An unreadable part of
+/// the core is not an error, but a problem of the core.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_core_open(
     cores: *const hetdwarf_file,
@@ -157,14 +158,14 @@ pub unsafe extern "C" fn hetdwarf_core_open(
     })
 }
 
-/// Facts about a core.
+/// Returns facts about a core.
 ///
-/// * `info`: its `size` is set; the rest is written.
+/// * `info`: gets the answer; the caller sets its `size`.
 ///
-/// Errors: those of arguments.
+/// Errors: only the common ones.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_core_get_info(
     core: *const hetdwarf_core,
@@ -203,7 +204,7 @@ unsafe fn wave_at(core: &Core, index: usize) -> Answer<CoreWave<'static, 'static
     wave.ok_or_else(|| Fault::not_found(format!("the core has no wave {index}")))
 }
 
-/// Returns a problem of a core, in words.
+/// Returns the message of a problem of a core.
 ///
 /// * `index`: below `problem_count`.
 /// * `text`: gets a string that belongs to the core.
@@ -211,7 +212,7 @@ unsafe fn wave_at(core: &Core, index: usize) -> Answer<CoreWave<'static, 'static
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_core_problem(
     core: *const hetdwarf_core,
@@ -230,16 +231,16 @@ pub unsafe extern "C" fn hetdwarf_core_problem(
     })
 }
 
-/// What happened, as JSON: the document of `hetdwarf core --format json` (`hetdwarf-core/1`), with the `verdict` first, the `workgroups`, and in
-/// `waves` the `fault` of each wave that stopped for a memory violation.
+/// Returns the document of `hetdwarf core --format json` (`hetdwarf-core/1`). It begins with the `verdict`, and has the `workgroups` and
+/// the `waves`. A wave that stopped for a memory violation has its `fault`.
 ///
-/// * `fault_address`: the address that the runtime said a wave has faulted at, or that of its page; 0 if none is known.
+/// * `fault_address`: the fault address that the runtime reported for a wave, or the address of its page; 0 if unknown.
 /// * `json`: gets a string that belongs to the core.
 ///
-/// Errors: those of arguments.
+/// Errors: only the common ones.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_core_describe(
     core: *const hetdwarf_core,
@@ -265,15 +266,15 @@ pub unsafe extern "C" fn hetdwarf_core_describe(
     })
 }
 
-/// A wave of a core.
+/// Returns a wave of a core.
 ///
-/// * `index`: below `wave_count`; the command counts from 1.
-/// * `wave`: its `size` is set; the rest is written.
+/// * `index`: below `wave_count`. The command `hetdwarf core` counts waves from 1.
+/// * `wave`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_core_get_wave(
     core: *const hetdwarf_core,
@@ -304,15 +305,15 @@ pub unsafe extern "C" fn hetdwarf_core_get_wave(
     })
 }
 
-/// The stop of a wave of a core, in the code object that its pc is in.
+/// Creates the stop of a core's wave, in the code object that contains its pc.
 ///
 /// * `index`: below `wave_count`.
-/// * `stop`: gets the handle, to be freed by the caller; NULL if there is an error. The core may be freed before.
+/// * `stop`: gets the handle, which the caller frees; NULL on error. The core may be freed first.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if there is no such wave; `HETDWARF_UNAVAILABLE` if it is in no code object that was found.
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such wave; `HETDWARF_UNAVAILABLE` if the code object that contains its pc was not found.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_core_stop(
     core: *const hetdwarf_core,

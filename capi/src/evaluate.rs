@@ -25,9 +25,9 @@ use start::{Start, answer};
 
 /// A result of either kind.
 pub const HETDWARF_RESULT_ANY: u32 = 0;
-/// A location; a value is converted where HET allows it.
+/// A location. A value is converted where the DWARF extensions for heterogeneous debugging allow it.
 pub const HETDWARF_RESULT_LOCATION: u32 = 1;
-/// A value; a location is converted where HET allows it.
+/// A value. A location is converted where the DWARF extensions for heterogeneous debugging allow it.
 pub const HETDWARF_RESULT_VALUE: u32 = 2;
 
 /// No value is available.
@@ -36,17 +36,17 @@ pub const HETDWARF_STORAGE_UNDEFINED: u32 = 0;
 pub const HETDWARF_STORAGE_MEMORY: u32 = 1;
 /// A register.
 pub const HETDWARF_STORAGE_REGISTER: u32 = 2;
-/// A value that can only be read.
+/// A read-only value.
 pub const HETDWARF_STORAGE_IMPLICIT: u32 = 3;
-/// A pointer that was optimised away although what it points to is known.
+/// A pointer that was optimised away, although its target is known.
 pub const HETDWARF_STORAGE_IMPLICIT_POINTER: u32 = 4;
-/// Parts in several places.
+/// Several parts, each with its own storage.
 pub const HETDWARF_STORAGE_COMPOSITE: u32 = 5;
 
-/// In place of a unit's offset: the unit of the frame's function, or none without a stop.
+/// In place of a unit's offset: the unit of the frame's function, or no unit without a stop.
 pub const HETDWARF_UNIT_OF_FRAME: u64 = u64::MAX;
 
-/// An expression, and what it is evaluated in.
+/// An expression, and the context of its evaluation.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_evaluation {
@@ -58,12 +58,11 @@ pub struct hetdwarf_evaluation {
     pub length: usize,
     /// Operations as llvm-dwarfdump prints them, separated by commas; NULL if `bytes` is given.
     pub text: *const c_char,
-    /// The stopped wave; NULL for an expression that needs none.
+    /// The stopped wave; NULL for an expression that needs no wave.
     pub stop: *const hetdwarf_stop,
     /// The level of the call frame; 0 is the innermost.
     pub level: usize,
-    /// The unit whose entries the expression refers to: the offset of its header in `.debug_info`, or
-    /// `HETDWARF_UNIT_OF_FRAME`.
+    /// The offset in `.debug_info` of the header of the unit that the expression refers to, or `HETDWARF_UNIT_OF_FRAME`.
     pub unit_offset: u64,
     /// The lane in focus; `HETDWARF_NO_LANE` if there is none.
     pub lane: i32,
@@ -79,54 +78,55 @@ pub struct hetdwarf_evaluation {
     pub reserved: [u64; 4],
 }
 
-/// A result at a glance. Strings belong to the result; NULL if there is none.
+/// A summary of a result. Strings belong to the result, and are NULL if absent.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_result_info {
     /// `sizeof(hetdwarf_result_info)`, set by the caller.
     pub size: usize,
-    /// The number of places of a location, at least one; 0 for a value. An object is written to all of them, and read from any.
+    /// The number of places of a location, at least one; 0 for a value. An object at several places is written to all of them, and read
+    /// from any.
     pub place_count: usize,
-    /// The encoding of a value's bits: `generic`, `signed`, `unsigned`, `float`, `boolean`, `address`, `signed_char`,
-    /// `unsigned_char`, `utf` or `other`.
+    /// The encoding of a value's bits: `generic`, `signed`, `unsigned`, `float`, `boolean`, `address`, `signed_char`, `unsigned_char`,
+    /// `utf` or `other`.
     pub encoding: *const c_char,
     /// The size of a value, in bits, at most 128.
     pub bit_size: u64,
-    /// Its bits, the lowest first.
+    /// The bits of the value, the lowest first.
     pub bytes: [u8; 16],
     /// Zero.
     pub reserved: [u64; 4],
 }
 
-/// A place: what the specification calls a single location description. Strings and bytes belong to the result.
+/// A place: a single location description, in the words of the specification. Strings and bytes belong to the result.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_place {
     /// `sizeof(hetdwarf_place)`, set by the caller.
     pub size: usize,
-    /// `HETDWARF_STORAGE_…`; the fields that it has none of are 0.
+    /// `HETDWARF_STORAGE_…`. Fields that do not apply to this storage are 0.
     pub storage: u32,
-    /// The bit in the byte at which the object starts, 0 to 7.
+    /// The bit at which the object starts in its first byte, 0 to 7.
     pub bit: u32,
-    /// The byte of the storage at which the object starts: the address, of memory.
+    /// The byte of the storage at which the object starts. For memory, this is the address.
     pub byte_offset: u64,
-    /// For memory and implicit pointers: the number of the address space in DWARF.
+    /// For memory and implicit pointers: the DWARF number of the address space.
     pub address_space: u32,
-    /// For memory: the lane that owns it, or `HETDWARF_NO_LANE` if the space is not specific to a lane.
+    /// For memory: the lane that owns it; `HETDWARF_NO_LANE` if the address space is not specific to a lane.
     pub lane: i32,
-    /// The name of the address space, or of the register as the assembler has it; NULL if there is none.
+    /// The name of the address space, or the assembler's name of the register; NULL for other storage.
     pub name: *const c_char,
     /// For a register: its DWARF number.
     pub register_number: u32,
     /// Zero.
     pub padding: u32,
-    /// The size of implicit values and composites, in bits; `UINT64_MAX` if it is larger than that.
+    /// The size of an implicit value or composite, in bits; `UINT64_MAX` if the size does not fit.
     pub bit_size: u64,
-    /// The bits of an implicit value, as many bytes as they need.
+    /// The bits of an implicit value, in as many bytes as they need.
     pub bytes: *const u8,
     /// For an implicit pointer: the offset in `.debug_info` of the entry that describes its target.
     pub entry: u64,
-    /// For an implicit pointer: its offset in the target, in bytes.
+    /// For an implicit pointer: the offset in the target, in bytes.
     pub pointer_offset: i64,
     /// Zero.
     pub reserved: [u64; 4],
@@ -138,9 +138,9 @@ pub struct hetdwarf_place {
 pub struct hetdwarf_part {
     /// `sizeof(hetdwarf_part)`, set by the caller.
     pub size: usize,
-    /// The bit of the composite at which it starts.
+    /// The bit of the composite at which the part starts.
     pub start: u64,
-    /// Its size, in bits; the next part is at `start + bit_size`.
+    /// The size of the part, in bits. The next part starts at `start + bit_size`.
     pub bit_size: u64,
     /// Zero.
     pub reserved: [u64; 4],
@@ -156,17 +156,16 @@ pub struct hetdwarf_result {
 
 handles! { hetdwarf_result: Answered = b"hdwrslt\x01"; }
 
-/// Evaluates an expression of DWARF.
+/// Evaluates a DWARF expression.
 ///
-/// * `evaluation`: the expression, and what it is evaluated in. It can be freed afterwards, results in it too.
-/// * `result`: gets the handle, to be freed by the caller; NULL if there is an error. The stop may be freed before.
+/// * `evaluation`: the expression and its context. All of it, including results, may be freed afterwards.
+/// * `result`: gets the handle, which the caller frees; NULL on error. The stop may be freed first.
 ///
-/// Errors: `HETDWARF_MALFORMED`, `HETDWARF_MISSING_CONTEXT`, `HETDWARF_UNAVAILABLE`, `HETDWARF_OPTIMIZED_OUT`,
-/// `HETDWARF_UNSUPPORTED`, `HETDWARF_LIMIT`, `HETDWARF_CALLBACK_FAILED`, `HETDWARF_FAILED`; `HETDWARF_NOT_FOUND` for a frame
-/// or a unit.
+/// Errors: `HETDWARF_MALFORMED`, `HETDWARF_MISSING_CONTEXT`, `HETDWARF_UNAVAILABLE`, `HETDWARF_OPTIMIZED_OUT`, `HETDWARF_UNSUPPORTED`,
+/// `HETDWARF_LIMIT`, `HETDWARF_CALLBACK_FAILED`, `HETDWARF_FAILED`; `HETDWARF_NOT_FOUND` if there is no such frame or unit.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_evaluate(
     evaluation: *const hetdwarf_evaluation,
@@ -202,17 +201,17 @@ pub unsafe extern "C" fn hetdwarf_evaluate(
     })
 }
 
-/// Returns the location of a variable in a lane, to be walked or written to.
+/// Returns the location of a variable in a lane. The location can be navigated, read and written.
 ///
 /// * `index`: below the count of the values.
 /// * `lane`: the lane.
-/// * `result`: gets the handle, to be freed by the caller; NULL if there is an error.
+/// * `result`: gets the handle, which the caller frees; NULL on error.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if there is no such value; `HETDWARF_OPTIMIZED_OUT` if it is nowhere in this lane, or is no
-/// variable but an expression or a constant.
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such value; `HETDWARF_OPTIMIZED_OUT` if the variable has no location in this lane, or if the
+/// value is an expression or a constant.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_values_location(
     values: *const hetdwarf_values,
@@ -242,14 +241,14 @@ pub unsafe extern "C" fn hetdwarf_values_location(
     })
 }
 
-/// A result at a glance.
+/// Returns a summary of a result.
 ///
-/// * `info`: its `size` is set; the rest is written.
+/// * `info`: gets the answer; the caller sets its `size`.
 ///
-/// Errors: those of arguments.
+/// Errors: only the common ones.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_result_get_info(
     result: *const hetdwarf_result,
@@ -279,15 +278,15 @@ pub unsafe extern "C" fn hetdwarf_result_get_info(
     })
 }
 
-/// A place of a location.
+/// Returns a place of a location.
 ///
 /// * `index`: below `place_count`.
-/// * `place`: its `size` is set; the rest is written.
+/// * `place`: gets the answer; the caller sets its `size`.
 ///
-/// Errors: `HETDWARF_NOT_FOUND`; `HETDWARF_INVALID_ARGUMENT` of a value.
+/// Errors: `HETDWARF_NOT_FOUND`; `HETDWARF_INVALID_ARGUMENT` if the result is a value.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_result_place(
     result: *const hetdwarf_result,
@@ -304,17 +303,17 @@ pub unsafe extern "C" fn hetdwarf_result_place(
     })
 }
 
-/// The part of a composite that has a bit of it. To walk over all parts, start at bit 0 and go on after each.
+/// Returns the part of a composite that contains a bit. To visit all parts, start at bit 0 and continue at the end of each part.
 ///
-/// * `index`: that of the composite's place.
-/// * `bit`: counted from the start of the composite.
-/// * `part`: its `size` is set; the rest is written.
-/// * `location`: gets a handle for the location of the part, to be freed by the caller; NULL if there is an error.
+/// * `index`: the index of the composite's place.
+/// * `bit`: the bit, counted from the start of the composite.
+/// * `part`: gets the answer; the caller sets its `size`.
+/// * `location`: gets a handle for the location of the part, which the caller frees; NULL on error.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` past the end; `HETDWARF_INVALID_ARGUMENT` of a place that is no composite.
+/// Errors: `HETDWARF_NOT_FOUND` past the end; `HETDWARF_INVALID_ARGUMENT` if the place is not a composite.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_result_part(
     result: *const hetdwarf_result,
@@ -347,17 +346,17 @@ pub unsafe extern "C" fn hetdwarf_result_part(
     })
 }
 
-/// Reads bits at a location, or of a value.
+/// Reads bits of a value, or of the object at a location.
 ///
-/// * `lane`: the lane that reads, where that matters; `HETDWARF_NO_LANE` for the one that the result was made for.
-/// * `bit_size`: how many bits, at most 2^24.
-/// * `bits`: says where they go.
+/// * `lane`: the lane that reads, if the storage depends on it; `HETDWARF_NO_LANE` for the lane that the result was made for.
+/// * `bit_size`: the number of bits, at most 2^24.
+/// * `bits`: gets the bits.
 ///
-/// Errors: `HETDWARF_TOO_SMALL`; `HETDWARF_FAILED` if the storage has fewer bits; `HETDWARF_LIMIT`;
-/// `HETDWARF_CALLBACK_FAILED`. Bits that are missing are no error: see `hetdwarf_bits`.
+/// Errors: `HETDWARF_TOO_SMALL`; `HETDWARF_FAILED` if the storage has fewer bits; `HETDWARF_LIMIT`; `HETDWARF_CALLBACK_FAILED`. Missing
+/// bits are not an error: see `hetdwarf_bits`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_result_read(
     result: *const hetdwarf_result,
@@ -381,17 +380,17 @@ pub unsafe extern "C" fn hetdwarf_result_read(
 
 /// Writes bits to all places of a location, through the callbacks of the wave.
 ///
-/// * `lane`: the lane that writes, where that matters; `HETDWARF_NO_LANE` for the one that the result was made for.
+/// * `lane`: the lane that writes, if the storage depends on it; `HETDWARF_NO_LANE` for the lane that the result was made for.
 /// * `bytes`: the bits, the lowest first, `bit_size` of them.
 ///
-/// Nothing is written unless every bit has a place that can be written to. What has been read of the wave before, frames and
-/// values, is not changed by it: ask anew.
+/// Nothing is written unless every bit has a writable place. Frames and values that were read before keep their old contents: read them
+/// again.
 ///
-/// Errors: `HETDWARF_READ_ONLY` if the wave cannot be written to; `HETDWARF_UNSUPPORTED` for implicit parts;
-/// `HETDWARF_OPTIMIZED_OUT`; `HETDWARF_FAILED` if the storage has fewer bits; `HETDWARF_CALLBACK_FAILED`.
+/// Errors: `HETDWARF_READ_ONLY` if the wave cannot be written to; `HETDWARF_UNSUPPORTED` for implicit parts; `HETDWARF_OPTIMIZED_OUT`;
+/// `HETDWARF_FAILED` if the storage has fewer bits; `HETDWARF_CALLBACK_FAILED`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_result_write(
     result: *const hetdwarf_result,
@@ -427,19 +426,19 @@ pub unsafe extern "C" fn hetdwarf_result_write(
     })
 }
 
-/// Reads a register of a frame: in a caller's, as the caller will find it.
+/// Reads a register of a frame. In a caller's frame, this is the value that the caller will see after the return.
 ///
 /// * `level`: 0 for the innermost frame.
 /// * `number`: the register's DWARF number.
-/// * `lane`: the lane for which a scalar register is read that was saved in the memory of each lane; `HETDWARF_NO_LANE` for
-///   lane 0, or where it does not matter. A vector register is read whole, 32 bits for each lane, lane 0 lowest.
-/// * `bits`: says where the bits go; 256 bytes are enough for every register.
+/// * `lane`: the lane for a scalar register that was saved in the memory of each lane; `HETDWARF_NO_LANE` for lane 0, or for any other
+///   register. A vector register is read whole, 32 bits for each lane, lane 0 lowest.
+/// * `bits`: gets the bits; 256 bytes are enough for every register.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if there is no such frame or register; `HETDWARF_TOO_SMALL`; those of evaluations. Bits
-/// that are missing are no error: see `hetdwarf_bits`.
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such frame or register; `HETDWARF_TOO_SMALL`; the errors of `hetdwarf_evaluate`. Missing
+/// bits are not an error: see `hetdwarf_bits`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_stop_register(
     stop: *const hetdwarf_stop,

@@ -217,16 +217,16 @@ fn is_known(magic: u64) -> bool {
     crate::KINDS.contains(&magic)
 }
 
-/// Frees a handle of any kind, with all strings and arrays that it owns. What depends on it, a stop on its object for
-/// example, is not freed, and can still be used.
+/// Frees a handle of any kind, with all strings and arrays that it owns. Handles that depend on it, for example the stops of an object, are
+/// not freed and remain usable.
 ///
-/// * `handle`: NULL is allowed, and nothing happens. It must not be used afterwards, nor freed again.
+/// * `handle`: the handle, which must not be used or freed again; NULL does nothing.
 ///
-/// Errors: `HETDWARF_BUSY` from within a callback that the handle has called: it is not freed; `HETDWARF_INVALID_HANDLE`
-/// for a pointer that is to something else. No other thread may use the handle at the same time.
+/// Errors: `HETDWARF_BUSY`, without freeing the handle, if a callback of the handle calls this function; `HETDWARF_INVALID_HANDLE` for any
+/// other pointer. No other thread may use the handle at the same time.
 ///
 /// # Safety
-/// `handle` is NULL or that of a handle.
+/// `handle` is NULL or points to a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_free(handle: *mut c_void) -> hetdwarf_status {
     guard(|| {

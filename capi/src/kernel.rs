@@ -17,34 +17,33 @@ pub struct hetdwarf_kernel_limits {
     pub size: usize,
     /// The largest work-group, in work-items.
     pub max_workgroup_size: u64,
-    /// The size that a work-group has to have in x, y and z, in work-items; three times 0 if any size will do.
+    /// The required work-group size in x, y and z, in work-items; three times 0 if any size is allowed.
     pub required_workgroup_size: [u64; 3],
-    /// The most work-groups in x, y and z.
+    /// The maximum number of work-groups in x, y and z.
     pub max_workgroups: [u64; 3],
     /// Zero.
     pub reserved: [u64; 4],
 }
 
-/// An argument of a kernel. Strings belong to the object; NULL if there is none. Numbers that are not known are
-/// `UINT64_MAX`.
+/// An argument of a kernel. Strings belong to the object, and are NULL if absent. Unknown numbers are `UINT64_MAX`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_argument {
     /// `sizeof(hetdwarf_argument)`, set by the caller.
     pub size: usize,
-    /// The name in the source; of a hidden argument its kind.
+    /// The name in the source. A hidden argument has its kind instead.
     pub name: *const c_char,
     /// The name of the type in the source.
     pub type_name: *const c_char,
-    /// The kind of its value: for example `by_value`, `global_buffer` or `hidden_block_count_x`.
+    /// The kind of the value: for example `by_value`, `global_buffer` or `hidden_block_count_x`.
     pub value_kind: *const c_char,
-    /// The address space of what it points to.
+    /// The address space that a pointer argument points into.
     pub address_space: *const c_char,
-    /// Its offset in the memory for arguments, in bytes.
+    /// The offset in the kernel's argument memory, in bytes.
     pub offset: u64,
-    /// Its size, in bytes.
+    /// The size, in bytes.
     pub byte_size: u64,
-    /// 1 if it is set up by the runtime and not by the program, or else 0.
+    /// 1 if the runtime sets the argument and the program does not, else 0.
     pub is_hidden: u64,
     /// Zero.
     pub reserved: [u64; 4],
@@ -68,7 +67,7 @@ pub struct hetdwarf_initial_registers {
     pub first_bit: u32,
     /// The item's number of bits.
     pub bit_count: u32,
-    /// The offset of preloaded arguments in the memory for arguments, in bytes; `UINT64_MAX` for other registers.
+    /// The offset of preloaded arguments in the argument memory, in bytes; `UINT64_MAX` for other registers.
     pub kernarg_offset: u64,
     /// Zero.
     pub reserved: [u64; 4],
@@ -80,11 +79,11 @@ pub struct hetdwarf_initial_registers {
 pub struct hetdwarf_descriptor_field {
     /// `sizeof(hetdwarf_descriptor_field)`, set by the caller.
     pub size: usize,
-    /// Its name in the documentation of LLVM: `GRANULATED_WORKITEM_VGPR_COUNT`.
+    /// The name in the documentation of LLVM: `GRANULATED_WORKITEM_VGPR_COUNT`.
     pub name: *const c_char,
-    /// Its meaning.
+    /// The meaning of the field.
     pub description: *const c_char,
-    /// Its value, not scaled.
+    /// The value as encoded, not scaled.
     pub value: u64,
     /// Zero.
     pub reserved: [u64; 4],
@@ -101,15 +100,15 @@ fn item<T>(found: Option<T>, what: &str, index: usize) -> Answer<T> {
     found.ok_or_else(|| Fault::not_found(format!("the kernel has no {what} {index}")))
 }
 
-/// The limits of a kernel's dispatches.
+/// Returns the limits for dispatches of a kernel.
 ///
-/// * `kernel`: its index, below `kernel_count`.
-/// * `limits`: its `size` is set; the rest is written.
+/// * `kernel`: the index of the kernel, below `kernel_count`.
+/// * `limits`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_kernel_limits(
     object: *const hetdwarf_object,
@@ -133,16 +132,16 @@ pub unsafe extern "C" fn hetdwarf_object_kernel_limits(
     })
 }
 
-/// An argument of a kernel.
+/// Returns an argument of a kernel.
 ///
-/// * `kernel`: its index, below `kernel_count`.
-/// * `index`: that of the argument, from 0, in the order of the metadata. Hidden arguments are among them.
-/// * `argument`: its `size` is set; the rest is written.
+/// * `kernel`: the index of the kernel, below `kernel_count`.
+/// * `index`: the index of the argument, in the order of the metadata. Hidden arguments are included.
+/// * `argument`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`, also after the last argument.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_kernel_argument(
     object: *const hetdwarf_object,
@@ -174,16 +173,16 @@ pub unsafe extern "C" fn hetdwarf_object_kernel_argument(
     })
 }
 
-/// Returns the initial contents of registers of a kernel.
+/// Returns the registers that hold one item when a kernel starts.
 ///
-/// * `kernel`: its index, below `kernel_count`.
-/// * `index`: that of the item, from 0, in the order of the registers.
-/// * `registers`: its `size` is set; the rest is written.
+/// * `kernel`: the index of the kernel, below `kernel_count`.
+/// * `index`: the index of the item, in the order of the registers.
+/// * `registers`: gets the answer; the caller sets its `size`.
 ///
-/// Errors: `HETDWARF_NOT_FOUND`, also after the last item. There is none for a processor whose descriptors are not known.
+/// Errors: `HETDWARF_NOT_FOUND`, also after the last item, and for a processor with unknown descriptors.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_kernel_initial_registers(
     object: *const hetdwarf_object,
@@ -216,16 +215,16 @@ pub unsafe extern "C" fn hetdwarf_object_kernel_initial_registers(
     })
 }
 
-/// A field of a kernel's descriptor.
+/// Returns a field of a kernel's descriptor.
 ///
-/// * `kernel`: its index, below `kernel_count`.
-/// * `index`: that of the field, from 0. The processor decides which fields there are.
-/// * `field`: its `size` is set; the rest is written.
+/// * `kernel`: the index of the kernel, below `kernel_count`.
+/// * `index`: the index of the field. The fields depend on the processor.
+/// * `field`: gets the answer; the caller sets its `size`.
 ///
-/// Errors: `HETDWARF_NOT_FOUND`, also after the last field and if the object has no descriptor of the kernel.
+/// Errors: `HETDWARF_NOT_FOUND`, also after the last field, and if the object has no descriptor for the kernel.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_kernel_field(
     object: *const hetdwarf_object,

@@ -13,45 +13,45 @@ use crate::stop::{StopData, hetdwarf_stop};
 
 /// The machine code is used if `DW_AT_LLVM_lane_pc` does not locate a lane.
 pub const HETDWARF_RECOVER_WHERE_MISSING: u32 = 0;
-/// Only `DW_AT_LLVM_lane_pc` is asked.
+/// Only `DW_AT_LLVM_lane_pc` is used.
 pub const HETDWARF_RECOVER_NEVER: u32 = 1;
-/// Only the machine code is asked.
+/// Only the machine code is used.
 pub const HETDWARF_RECOVER_ALWAYS: u32 = 2;
 
-/// Where a lane is. Strings belong to the stop; NULL if there is none. Addresses are those of the process; `UINT64_MAX` if
-/// they are not known.
+/// The place of a lane. Strings belong to the stop, and are NULL if absent. Addresses are addresses of the process, or `UINT64_MAX` if
+/// unknown.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_lane_place {
-    /// `sizeof(hetdwarf_lane_place)`, set by the caller in each.
+    /// `sizeof(hetdwarf_lane_place)`, set by the caller in each entry.
     pub size: usize,
     /// `active`, `waiting`, `elsewhere` (not active on entry to the function) or `unknown`.
     pub state: *const c_char,
     /// The source of a waiting lane's place: `dwarf` or `recovered`.
     pub origin: *const c_char,
-    /// Why it is not known where it is, or `not-dispatched` of a lane that the dispatch did not start.
+    /// The reason why the place is unknown, or `not-dispatched` for a lane that the dispatch did not start.
     pub reason: *const c_char,
     /// The lane's program location.
     pub pc: u64,
     /// The instruction that switched the lane off, if the place was recovered.
     pub left: u64,
-    /// And the first instruction that executes with the lane on again.
+    /// The first instruction that executes after the lane is switched on again, if the place was recovered.
     pub resumes: u64,
-    /// The file of the source at `pc` without directories.
+    /// The source file at `pc`, without directories.
     pub file: *const c_char,
-    /// The line at `pc`; 0 if it is not known.
+    /// The line at `pc`; 0 if unknown.
     pub line: u64,
-    /// The function of the frame where the lane is instead, if it was not active on entry.
+    /// The function of the caller's frame in which the lane is, if it was inactive on entry to this function.
     pub caller_function: *const c_char,
-    /// The lane's program location there; `UINT64_MAX` if it is not known that it is in a caller.
+    /// The lane's program location in that frame; `UINT64_MAX` unless the lane is known to be in a caller.
     pub caller_pc: u64,
-    /// The number of that frame.
+    /// The number of the caller's frame.
     pub caller_level: u64,
-    /// The file there.
+    /// The source file at `caller_pc`, without directories.
     pub caller_file: *const c_char,
-    /// The line there.
+    /// The line at `caller_pc`.
     pub caller_line: u64,
-    /// The work-item that the lane is, by its place in the grid: x, y and z.
+    /// The work-item of the lane, as its position in the grid: x, y and z.
     pub work_item: [u32; 3],
     /// 1 if `work_item` is known, else 0.
     pub has_work_item: u32,
@@ -105,18 +105,18 @@ fn place(lane: &LanePcLane, data: &StopData) -> hetdwarf_lane_place {
     }
 }
 
-/// Returns the place of each lane of a frame.
+/// Returns the places of all lanes in a frame.
 ///
-/// * `level`: the number of the frame, 0 for the innermost; lanes are those of its call frame.
+/// * `level`: the number of the frame, 0 for the innermost. An inlined frame has the lanes of its call frame.
 /// * `recovery`: `HETDWARF_RECOVER_…`.
-/// * `places`: an array of the caller, an entry for each lane, lane 0 first, each with its `size` set.
-/// * `count`: how many entries it has. 64 is always enough; one for each lane of the wave must be there.
+/// * `places`: an array of the caller with an entry for each lane, lane 0 first. The caller sets the `size` of each entry.
+/// * `count`: the number of entries, at least the wave size; 64 is always enough.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_UNAVAILABLE` if the debugger does not know the active
-/// lanes; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`; `HETDWARF_TOO_SMALL`.
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_UNAVAILABLE` if the debugger does not know the active lanes;
+/// `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`; `HETDWARF_TOO_SMALL`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_stop_lanes(
     stop: *const hetdwarf_stop,

@@ -4,8 +4,8 @@
 //! documents ownership, errors and threads for each function. This crate contains no DWARF logic: each function converts its arguments for
 //! the library, and the answer to plain structs.
 //!
-//! With `owned`, this crate has all shipped `unsafe` code, except for the command's mapping of files: pointers of C, and handles that own the
-//! values they borrow from.
+//! With `owned`, this crate contains all shipped `unsafe` code, except for the command's mapping of files. The unsafe code reads and writes
+//! through pointers from C, and lets handles own the values from which they borrow.
 #![expect(
     non_camel_case_types,
     reason = "types and functions have the names of the header"

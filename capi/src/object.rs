@@ -46,7 +46,7 @@ pub struct hetdwarf_object_info {
     pub target: *const c_char,
     /// The operating system, `amdhsa` for example.
     pub os: *const c_char,
-    /// Lanes of a wave, 32 or 64; 0 if the kernels differ, or if there is none.
+    /// The lanes of a wave, 32 or 64; 0 if the kernels differ, or if there is no kernel.
     pub wave_size: u32,
     /// `e_flags` of the ELF file.
     pub flags: u32,
@@ -58,7 +58,7 @@ pub struct hetdwarf_object_info {
     pub reserved: [u64; 4],
 }
 
-/// A kernel. Strings belong to the object. Numbers that are not known are `UINT64_MAX`.
+/// A kernel. Strings belong to the object. Unknown numbers are `UINT64_MAX`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_kernel {
@@ -68,23 +68,23 @@ pub struct hetdwarf_kernel {
     pub name: *const c_char,
     /// The address of the first instruction in the object.
     pub entry: u64,
-    /// Lanes of a wave, 32 or 64.
+    /// The lanes of a wave, 32 or 64.
     pub wave_size: u64,
     /// Scalar registers of a wave.
     pub sgprs: u64,
-    /// Vector registers of a lane, with the accumulation registers where both share one file.
+    /// Vector registers of a lane. The accumulation registers are included if both share one register file.
     pub vgprs: u64,
     /// Local memory of a work-group, in bytes.
     pub local_size: u64,
     /// Scratch of a lane, in bytes.
     pub scratch_size: u64,
-    /// The memory for arguments, in bytes.
+    /// The argument memory, in bytes.
     pub kernarg_size: u64,
     /// Zero.
     pub reserved: [u64; 4],
 }
 
-/// A function. Strings belong to the object; NULL if there is none.
+/// A function. Strings belong to the object, and are NULL if absent.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_function {
@@ -94,37 +94,37 @@ pub struct hetdwarf_function {
     pub name: *const c_char,
     /// The name as the linker sees it.
     pub linkage_name: *const c_char,
-    /// Its lowest address in the object.
+    /// The lowest address of the function in the object.
     pub low_pc: u64,
-    /// The number of calls that are inlined at the requested address.
+    /// The number of calls that are inlined at the queried address.
     pub inlined_count: usize,
-    /// The path of the file of its declaration.
+    /// The path of the file that declares the function.
     pub path: *const c_char,
-    /// The line of its declaration; 0 if it is not known.
+    /// The line of the declaration; 0 if unknown.
     pub line: u64,
-    /// The number of its address ranges.
+    /// The number of address ranges.
     pub range_count: usize,
     /// Zero.
     pub reserved: [u64; 1],
 }
 
-/// A line of the source. Strings belong to the object.
+/// A source line. Strings belong to the object.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_line {
     /// `sizeof(hetdwarf_line)`, set by the caller.
     pub size: usize,
-    /// The file's name without directories; NULL if it is not known.
+    /// The file's name without directories; NULL if unknown.
     pub file: *const c_char,
-    /// Its path as the line table has it; NULL if it is not known.
+    /// The file's path in the line table; NULL if unknown.
     pub path: *const c_char,
     /// The line, from 1; 0 for code that belongs to no line.
     pub line: u64,
     /// The column, from 1; 0 for the line as a whole.
     pub column: u64,
-    /// The addresses of the row in the object: from the first …
+    /// The first address of the row in the object.
     pub low_pc: u64,
-    /// … up to this one, which is not of it.
+    /// The address after the row.
     pub high_pc: u64,
     /// Zero.
     pub reserved: [u64; 4],
@@ -153,16 +153,16 @@ fn open(file: &[u8], choose: Option<&str>, limits: &Limits) -> Answer<(Arc<Lock>
 
 /// Opens the code object of a file in memory. The bytes are copied.
 ///
-/// * `bytes`, `length`: a code object, or a file that holds some: a bundle, an archive, a host object or program.
-/// * `choose`: which of them: its number from 0 (as text) or its target ID, as `hetdwarf info` lists them; NULL if there is
-///   only one.
-/// * `object`: gets the handle, to be freed by the caller; NULL if there is an error.
+/// * `bytes`, `length`: a code object, or a file that contains some: a bundle, an archive, a host object or a program.
+/// * `choose`: the code object to open: its number from 0 (as text) or its target ID, as `hetdwarf info` lists them; NULL if there is only
+///   one.
+/// * `object`: gets the handle, which the caller frees; NULL on error.
 ///
-/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_NOT_FOUND` if nothing, or more than one, fits `choose` (the message lists what
-/// there is); `HETDWARF_LIMIT`. It can be called from any thread; the handle too, and other threads wait.
+/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_NOT_FOUND` if `choose` matches no code object or more than one (the message lists them all);
+/// `HETDWARF_LIMIT`. Any thread can call this function and use the handle; other threads wait.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_open(
     bytes: *const u8,
@@ -184,14 +184,14 @@ pub unsafe extern "C" fn hetdwarf_object_open(
     })
 }
 
-/// Opens a file.
+/// Opens the code object of a file.
 ///
-/// * `path`: its path, UTF-8. It is read whole, and closed.
+/// * `path`: the path, UTF-8. The file is read whole, and closed.
 ///
-/// Errors: also `HETDWARF_IO`.
+/// Errors: the errors of `hetdwarf_object_open`; `HETDWARF_IO`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_open_file(
     path: *const c_char,
@@ -209,13 +209,14 @@ pub unsafe extern "C" fn hetdwarf_object_open_file(
     })
 }
 
-/// A bound on work or memory. It is an element of an array and has no size: it never changes.
+/// A limit on work or memory. It is an element of an array and has no size: it never changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_limit {
-    /// The limit, as `hetdwarf --limit NAME=N` has it: `value` for example, the bytes that are read of one value in each lane.
+    /// The name of the limit, as in `hetdwarf --limit NAME=N`. For example, `value` is the number of bytes that are read of one value in
+    /// each lane.
     pub name: *const c_char,
-    /// The new value. A larger value than the maximum means the maximum.
+    /// The new value. A value above the maximum means the maximum.
     pub value: u64,
 }
 
@@ -233,7 +234,7 @@ pub struct hetdwarf_opening {
     pub length: usize,
     /// The code object to choose, as in `hetdwarf_object_open`; NULL if there is only one.
     pub choose: *const c_char,
-    /// Bounds that are other than by default.
+    /// The limits that differ from the defaults.
     pub limits: *const hetdwarf_limit,
     /// The number of entries.
     pub limit_count: usize,
@@ -243,16 +244,16 @@ pub struct hetdwarf_opening {
 
 sized! { hetdwarf_opening }
 
-/// Opens the code object of a file with other limits than those that hold by default.
+/// Opens the code object of a file with limits that differ from the defaults.
 ///
 /// * `opening`: the file, and the limits.
-/// * `object`: gets the handle, to be freed by the caller; NULL if there is an error.
+/// * `object`: gets the handle, which the caller frees; NULL on error.
 ///
-/// Errors: those of `hetdwarf_object_open` and `hetdwarf_object_open_file`; `HETDWARF_INVALID_ARGUMENT` for a limit that there is not, and the
-/// message lists those that there are.
+/// Errors: the errors of `hetdwarf_object_open` and `hetdwarf_object_open_file`; `HETDWARF_INVALID_ARGUMENT` for an unknown limit. The
+/// message then lists the known limits.
 ///
 /// # Safety
-/// Pointers are NULL or as `hetdwarf_opening` says.
+/// Each pointer is NULL or meets the requirements of `hetdwarf_opening`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_open_with(
     opening: *const hetdwarf_opening,
@@ -299,12 +300,12 @@ pub(crate) unsafe fn read_file(path: *const c_char) -> Answer<Vec<u8>> {
 
 /// Returns facts about an object.
 ///
-/// * `info`: its `size` is set; the rest is written.
+/// * `info`: gets the answer; the caller sets its `size`.
 ///
-/// Errors: those of arguments.
+/// Errors: only the common ones.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_get_info(
     object: *const hetdwarf_object,
@@ -339,7 +340,7 @@ pub unsafe extern "C" fn hetdwarf_object_get_info(
 /// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_info_json(
     object: *const hetdwarf_object,
@@ -357,15 +358,15 @@ pub unsafe extern "C" fn hetdwarf_object_info_json(
     })
 }
 
-/// A kernel of an object.
+/// Returns a kernel of an object.
 ///
-/// * `index`: below `kernel_count`; kernels are sorted by name.
-/// * `kernel`: its `size` is set; the rest is written.
+/// * `index`: below `kernel_count`. Kernels are sorted by name.
+/// * `kernel`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_kernel(
     object: *const hetdwarf_object,
@@ -417,17 +418,17 @@ pub(crate) fn describe_function(
     }
 }
 
-/// The function at an address, and the calls that are inlined there.
+/// Returns the function at an address, and the calls that are inlined there.
 ///
 /// * `pc`: an address in the object, not in the process.
-/// * `function`: its `size` is set; the rest is written.
-/// * `inlined`, `capacity`: get the names of the functions inlined at `pc`, the innermost first, as many as there is room
-///   for; strings belong to the object, an empty one is a function without a name. NULL and 0 if they are not wanted.
+/// * `function`: gets the answer; the caller sets its `size`.
+/// * `inlined`, `capacity`: get the names of the functions inlined at `pc`, the innermost first, at most `capacity`. The strings belong to
+///   the object, and are empty for functions without a name. NULL and 0 to omit them.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if no function is there; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+/// Errors: `HETDWARF_NOT_FOUND` if there is no function at the address; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_function_at(
     object: *const hetdwarf_object,
@@ -462,12 +463,12 @@ pub unsafe extern "C" fn hetdwarf_object_function_at(
 /// Returns the source line of an address.
 ///
 /// * `pc`: an address in the object, not in the process.
-/// * `line`: its `size` is set; the rest is written.
+/// * `line`: gets the answer; the caller sets its `size`.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if the line table says nothing of it; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+/// Errors: `HETDWARF_NOT_FOUND` if the line table has no row for the address; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_line_at(
     object: *const hetdwarf_object,

@@ -25,14 +25,14 @@ pub const HETDWARF_LIST_GLOBALS: u32 = 1;
 /// Rows of line tables.
 pub const HETDWARF_LIST_LINE_ROWS: u32 = 2;
 
-/// The row is a recommended place for a breakpoint.
+/// The row is a recommended breakpoint location.
 pub const HETDWARF_ROW_IS_STMT: u32 = 1;
-/// The prologue of a function is over at the row.
+/// The prologue of a function ends at the row.
 pub const HETDWARF_ROW_PROLOGUE_END: u32 = 2;
 /// The row is the first address after a sequence of instructions.
 pub const HETDWARF_ROW_END_SEQUENCE: u32 = 4;
 
-/// A variable of file scope or of a namespace. Strings belong to the object; NULL if there is none.
+/// A variable of file scope or of a namespace. Strings belong to the object, and are NULL if absent.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_global {
@@ -40,19 +40,19 @@ pub struct hetdwarf_global {
     pub size: usize,
     /// The name in the source.
     pub name: *const c_char,
-    /// The name as the linker sees it, where that is another.
+    /// The name as the linker sees it, if it differs.
     pub linkage_name: *const c_char,
-    /// The namespace or class that it is in.
+    /// The namespace or class that contains the variable.
     pub scope: *const c_char,
-    /// The path of the file of its declaration.
+    /// The path of the file that declares the variable.
     pub path: *const c_char,
-    /// The line of its declaration; 0 if it is not known.
+    /// The line of the declaration; 0 if unknown.
     pub line: u64,
-    /// The number of its type, among those that `hetdwarf_object_types` gives; `HETDWARF_NO_TYPE` if it cannot be read.
+    /// The number of the variable's type, for queries of `hetdwarf_object_types`; `HETDWARF_NO_TYPE` if the type cannot be read.
     pub r#type: u64,
-    /// The offset of its entry in the section.
+    /// The offset of the variable's entry in `.debug_info`.
     pub entry: u64,
-    /// The number of expressions for its location; see `hetdwarf_object_global_location`.
+    /// The number of expressions for the location; see `hetdwarf_object_global_location`.
     pub location_count: usize,
     /// Zero.
     pub reserved: [u64; 4],
@@ -66,13 +66,13 @@ pub struct hetdwarf_line_row {
     pub size: usize,
     /// The address in the object.
     pub address: u64,
-    /// The path of the file, as the table has it; NULL if it is not known.
+    /// The path of the file in the line table; NULL if unknown.
     pub path: *const c_char,
-    /// The line, from 1; 0 for code that belongs to none.
+    /// The line, from 1; 0 for code that belongs to no line.
     pub line: u64,
     /// The column, from 1; 0 for the line as a whole.
     pub column: u64,
-    /// `HETDWARF_ROW_…`, added.
+    /// `HETDWARF_ROW_…`, combined with `|`.
     pub flags: u32,
     /// Zero.
     pub padding: u32,
@@ -86,11 +86,11 @@ pub struct hetdwarf_line_row {
 pub struct hetdwarf_location {
     /// `sizeof(hetdwarf_location)`, set by the caller.
     pub size: usize,
-    /// The addresses in the object at which it holds: from the first …
+    /// The first address in the object at which the location holds.
     pub low_pc: u64,
-    /// … up to this one, which is not of it.
+    /// The address after the last one at which the location holds.
     pub high_pc: u64,
-    /// 1 if it holds wherever no other location of the variable does, else 0. The addresses are 0 then.
+    /// 1 if the location holds wherever no other location of the variable does, else 0. If 1, both addresses are 0.
     pub is_default: u32,
     /// Zero.
     pub padding: u32,
@@ -236,7 +236,7 @@ fn element<'l, T>(list: &'l [T], index: usize, what: &str) -> Answer<&'l T> {
     found.ok_or_else(|| Fault::not_found(format!("there is no {what} {index}")))
 }
 
-/// Returns the number of functions, global variables or line rows in an object. The first call reads them, and they are kept.
+/// Returns the number of functions, global variables or line rows in an object. The first call reads them; later calls use the kept list.
 ///
 /// * `list`: `HETDWARF_LIST_…`.
 /// * `count`: gets the number.
@@ -244,7 +244,7 @@ fn element<'l, T>(list: &'l [T], index: usize, what: &str) -> Answer<&'l T> {
 /// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_count(
     object: *const hetdwarf_object,
@@ -265,15 +265,15 @@ pub unsafe extern "C" fn hetdwarf_object_count(
     })
 }
 
-/// A function with code.
+/// Returns a function with code.
 ///
 /// * `index`: below the count of `HETDWARF_LIST_FUNCTIONS`.
-/// * `function`: its `size` is set; the rest is written. It has no inlined calls.
+/// * `function`: gets the answer, without inlined calls; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_function(
     object: *const hetdwarf_object,
@@ -289,16 +289,16 @@ pub unsafe extern "C" fn hetdwarf_object_function(
     })
 }
 
-/// A range of the addresses of a function.
+/// Returns an address range of a function.
 ///
-/// * `index`: the function's, below the count of `HETDWARF_LIST_FUNCTIONS`.
-/// * `at`: below its `range_count`.
+/// * `index`: the index of the function, below the count of `HETDWARF_LIST_FUNCTIONS`.
+/// * `at`: the index of the range, below the function's `range_count`.
 /// * `range`: gets the addresses in the object.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_function_range(
     object: *const hetdwarf_object,
@@ -320,15 +320,15 @@ pub unsafe extern "C" fn hetdwarf_object_function_range(
     })
 }
 
-/// A variable of file scope or of a namespace.
+/// Returns a variable of file scope or of a namespace.
 ///
 /// * `index`: below the count of `HETDWARF_LIST_GLOBALS`.
-/// * `global`: its `size` is set; the rest is written.
+/// * `global`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_global(
     object: *const hetdwarf_object,
@@ -344,16 +344,16 @@ pub unsafe extern "C" fn hetdwarf_object_global(
     })
 }
 
-/// An expression that says where a variable of file scope is.
+/// Returns an expression for the location of a global variable.
 ///
-/// * `index`: the variable's, below the count of `HETDWARF_LIST_GLOBALS`.
-/// * `at`: below its `location_count`.
-/// * `location`: its `size` is set; the rest is written.
+/// * `index`: the index of the variable, below the count of `HETDWARF_LIST_GLOBALS`.
+/// * `at`: the index of the expression, below the variable's `location_count`.
+/// * `location`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_global_location(
     object: *const hetdwarf_object,
@@ -371,15 +371,15 @@ pub unsafe extern "C" fn hetdwarf_object_global_location(
     })
 }
 
-/// A row of a line table. Rows are in the order of the tables, which end their sequences with a row of `HETDWARF_ROW_END_SEQUENCE`.
+/// Returns a row of a line table. Rows are in the order of the tables. A sequence of rows ends with a row of `HETDWARF_ROW_END_SEQUENCE`.
 ///
 /// * `index`: below the count of `HETDWARF_LIST_LINE_ROWS`.
-/// * `row`: its `size` is set; the rest is written.
+/// * `row`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_line_row(
     object: *const hetdwarf_object,
@@ -394,17 +394,17 @@ pub unsafe extern "C" fn hetdwarf_object_line_row(
     })
 }
 
-/// The addresses at which code of a line begins, in ascending order: where a debugger sets breakpoints.
+/// Returns the addresses at which a debugger sets breakpoints for a line: where its code begins, in ascending order.
 ///
-/// * `file`: a path as the line table has it, or its last components: `k.cl`.
+/// * `file`: a path as in the line table, or its last components: `k.cl`.
 /// * `line`: the line, from 1.
-/// * `addresses`, `capacity`: get the addresses in the object, as many as there is room for. NULL and 0 if only the count is wanted.
-/// * `count`: gets how many there are, 0 for a line without code; may be NULL.
+/// * `addresses`, `capacity`: get the addresses in the object, at most `capacity`. NULL and 0 to get only the count.
+/// * `count`: gets the number of addresses, 0 for a line without code; may be NULL.
 ///
-/// Errors: `HETDWARF_TOO_SMALL` if there are more than `capacity`; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+/// Errors: `HETDWARF_TOO_SMALL` if there are more addresses than `capacity`; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_addresses_of(
     object: *const hetdwarf_object,
@@ -438,16 +438,16 @@ pub unsafe extern "C" fn hetdwarf_object_addresses_of(
     })
 }
 
-/// An expression that says where a variable of a frame is, at the addresses of its scope.
+/// Returns an expression for the location of a variable of a frame, at the addresses of its scope.
 ///
 /// * `index`: below the count of the values.
-/// * `at`: from 0 on, until `HETDWARF_NOT_FOUND`.
-/// * `location`: its `size` is set; the rest is written.
+/// * `at`: the index of the expression. Count from 0 until `HETDWARF_NOT_FOUND`.
+/// * `location`: gets the answer; the caller sets its `size`.
 ///
-/// Errors: `HETDWARF_NOT_FOUND`, also of an expression, a part or a constant; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+/// Errors: `HETDWARF_NOT_FOUND`, also if the value is an expression, a part or a constant; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_values_location_expression(
     values: *const hetdwarf_values,

@@ -11,23 +11,22 @@ use hetdwarf::error::ErrorKind;
 use crate::text::c_string;
 use crate::wave::CallbackFailure;
 
-/// The result of a function: success, or the reason of the failure. Values are never renumbered; there may be more in later
-/// versions.
+/// The result of a function: success, or the reason of the failure. Values are never renumbered, and later versions may add values.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum hetdwarf_status {
-    /// Done.
+    /// The function succeeded.
     HETDWARF_OK = 0,
-    /// An argument is NULL where it must not be, a struct has a size that is none of its versions, reserved bytes are not
-    /// zero, or a number is out of its range.
+    /// An argument is NULL where it must not be, a struct has a size that belongs to no version, reserved bytes are not zero, or a number
+    /// is out of range.
     HETDWARF_INVALID_ARGUMENT = 1,
-    /// A pointer is not that of a handle of the kind that is asked for.
+    /// A pointer does not point to a handle of the required kind.
     HETDWARF_INVALID_HANDLE = 2,
-    /// The handle, or one that it depends on, is in use by this very thread: a callback has called back.
+    /// The current thread already uses the handle, or one that it depends on, because a callback called the library.
     HETDWARF_BUSY = 3,
-    /// There is no such thing: no function at an address, no variable of a name.
+    /// The requested item does not exist: for example, no function at an address, or no variable with this name.
     HETDWARF_NOT_FOUND = 4,
-    /// The caller's buffer is too small; the size that is needed has been written.
+    /// The caller's buffer is too small. The required size has been written.
     HETDWARF_TOO_SMALL = 5,
     /// A file cannot be read.
     HETDWARF_IO = 6,
@@ -35,23 +34,23 @@ pub enum hetdwarf_status {
     HETDWARF_MALFORMED = 7,
     /// A limit on work or memory was reached.
     HETDWARF_LIMIT = 8,
-    /// The debugger does not have what is asked for. Callbacks give it for registers and memory that are not known.
+    /// The debugger does not have the requested data. Callbacks return this for unknown registers and memory.
     HETDWARF_UNAVAILABLE = 9,
-    /// There is no value: it was optimised away.
+    /// The value was optimised away.
     HETDWARF_OPTIMIZED_OUT = 10,
-    /// Valid, but outside what the library does.
+    /// The input is valid, but the library does not support it.
     HETDWARF_UNSUPPORTED = 11,
-    /// It can be read in several ways, and nothing decides.
+    /// The input can be read in several ways, and nothing decides between them.
     HETDWARF_AMBIGUOUS = 12,
-    /// The evaluation needs something that was not given: a lane, a frame, an object.
+    /// The evaluation needs a lane, a frame or an object that was not given.
     HETDWARF_MISSING_CONTEXT = 13,
     /// The wave cannot be written to.
     HETDWARF_READ_ONLY = 14,
-    /// A callback failed. Callbacks give it for failures that are not those above.
+    /// A callback failed. Callbacks return this for any failure without a status of its own.
     HETDWARF_CALLBACK_FAILED = 15,
-    /// Any other failure of the evaluation; the message tells.
+    /// The evaluation failed for another reason; see the message.
     HETDWARF_FAILED = 16,
-    /// A mistake of the library. The handle that was used, and all that depend on it, can only be freed.
+    /// A bug in the library. The handle, and all handles that depend on it, can only be freed.
     HETDWARF_INTERNAL = 17,
 }
 
@@ -93,6 +92,7 @@ pub(crate) fn status_of(kind: &ErrorKind) -> hetdwarf_status {
         ErrorKind::Ambiguous(_) => HETDWARF_AMBIGUOUS,
         ErrorKind::MissingContext(_) => HETDWARF_MISSING_CONTEXT,
         ErrorKind::Selection { .. } => HETDWARF_NOT_FOUND,
+        ErrorKind::WrongWaveSize { .. } => HETDWARF_INVALID_ARGUMENT,
         ErrorKind::Access(failure) => {
             let failure = failure.error().downcast_ref::<CallbackFailure>();
             failure.map_or(HETDWARF_CALLBACK_FAILED, CallbackFailure::status)
@@ -147,10 +147,10 @@ pub(crate) fn guard(body: impl FnOnce() -> Answer<()>) -> hetdwarf_status {
     }
 }
 
-/// What went wrong in the last function that this thread has called, for people; NULL if nothing did. Text of files in it
-/// is escaped.
+/// Returns the error message of the last function that this thread called, or NULL if the function succeeded. Text from files is escaped in
+/// the message.
 ///
-/// It is valid until this thread calls another function of the library.
+/// The string is valid until this thread calls another function of the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn hetdwarf_last_error() -> *const c_char {
     LAST.try_with(|last| match last.try_borrow() {
@@ -162,9 +162,9 @@ pub extern "C" fn hetdwarf_last_error() -> *const c_char {
     .unwrap_or(core::ptr::null())
 }
 
-/// The name of a status, as the header spells it; `?` for numbers that are none. It is valid for ever.
+/// Returns the name of a status as the header spells it, or `?` for an unknown number. The string is always valid.
 ///
-/// * `status`: what a function gave.
+/// * `status`: the return value of a function.
 #[unsafe(no_mangle)]
 pub extern "C" fn hetdwarf_status_name(status: i32) -> *const c_char {
     let name = match status {
@@ -191,15 +191,14 @@ pub extern "C" fn hetdwarf_status_name(status: i32) -> *const c_char {
     name.as_ptr()
 }
 
-/// The version of this header, as `HETDWARF_VERSION_MAJOR.HETDWARF_VERSION_MINOR.HETDWARF_VERSION_PATCH`; that of the library is
-/// `hetdwarf_version()`.
+/// The major version of this header. `hetdwarf_version()` returns the version of the library.
 pub const HETDWARF_VERSION_MAJOR: u32 = 0;
-/// The second number of the version of this header.
+/// The minor version of this header.
 pub const HETDWARF_VERSION_MINOR: u32 = 1;
-/// The third number of the version of this header.
+/// The patch version of this header.
 pub const HETDWARF_VERSION_PATCH: u32 = 0;
 
-/// The version of the library, as `0.1.0`. It is valid for ever.
+/// Returns the version of the library, for example `0.1.0`. The string is always valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn hetdwarf_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");

@@ -1,4 +1,4 @@
-//! Provides stops: a stopped wave of an object, its call frames, and the registers of each frame.
+//! Provides stops. A stop is a stopped wave of an object, with its call frames and the registers of each frame.
 
 use core::ffi::c_char;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(crate) type SharedStop = Arc<StopData>;
 
 /// A stopped wave in an object. Free it with `hetdwarf_free`.
 ///
-/// It is good for as long as the wave stands still: what is read of the wave may be kept until it is freed.
+/// A stop is valid while the wave stands still, because data of the wave may be cached until the stop is freed.
 #[derive(Debug)]
 pub struct hetdwarf_stop {
     _private: [u8; 0],
@@ -58,14 +58,14 @@ handles! { hetdwarf_stop: SharedStop = b"hdwstop\x01"; }
 pub struct hetdwarf_stop_info {
     /// `sizeof(hetdwarf_stop_info)`, set by the caller.
     pub size: usize,
-    /// The number of frames, at least one. Every inlined call is a frame of its own.
+    /// The number of frames, at least one. Every inlined call is a separate frame.
     pub frame_count: usize,
-    /// Why there are no more: `return-address-undefined` for a whole stack, or what `stopped` is in the documents of
-    /// `hetdwarf unwind`.
+    /// The reason why there are no more frames: `return-address-undefined` for a complete stack, or another value of `stopped` in the
+    /// documents of `hetdwarf unwind`.
     pub stopped: *const c_char,
     /// The reason of `stopped` as a sentence.
     pub message: *const c_char,
-    /// Lanes of the wave.
+    /// The lanes of the wave, 32 or 64.
     pub wave_size: u32,
     /// Zero.
     pub padding: u32,
@@ -73,51 +73,50 @@ pub struct hetdwarf_stop_info {
     pub reserved: [u64; 4],
 }
 
-/// A frame of the machine.
+/// A call frame.
 pub const HETDWARF_FRAME_CALL: u32 = 0;
-/// A call that the compiler replaced by the body of the function: it is within a call frame.
+/// An inlined call, whose code is part of a call frame.
 pub const HETDWARF_FRAME_INLINED: u32 = 1;
-/// A frame of the machine of which only the ELF symbol is known.
+/// A call frame of which only the ELF symbol is known.
 pub const HETDWARF_FRAME_SYMBOL: u32 = 2;
 
-/// A frame; every inlined call is one of its own. Strings belong to the stop; NULL if there is none.
+/// A frame. Every inlined call is a separate frame. Strings belong to the stop, and are NULL if absent.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_frame {
     /// `sizeof(hetdwarf_frame)`, set by the caller.
     pub size: usize,
-    /// The program location or return address, an address of the process; of an inlined call that of its call frame.
+    /// The program location or return address, as an address of the process. An inlined call has the address of its call frame.
     pub pc: u64,
     /// The function, or the symbol.
     pub function: *const c_char,
-    /// Its name as the linker sees it.
+    /// The function's name as the linker sees it.
     pub linkage_name: *const c_char,
-    /// The file of the source without directories.
+    /// The source file, without directories.
     pub file: *const c_char,
-    /// Its path as the line table has it.
+    /// The file's path in the line table.
     pub path: *const c_char,
-    /// The line, from 1; 0 if it is not known. Of a frame with an inlined call in it that of the call.
+    /// The line, from 1; 0 if unknown. If the frame contains an inlined call, the line of that call.
     pub line: u64,
     /// The column, from 1; 0 for the line as a whole.
     pub column: u64,
-    /// Zero: inlined calls are frames of their own.
+    /// Zero: inlined calls are separate frames.
     pub inlined_count: usize,
-    /// The address space of the canonical frame address by its name, `private_wave` for example; NULL if the address is not
-    /// known.
+    /// The name of the address space of the canonical frame address, for example `private_wave`; NULL if the address is unknown.
     pub cfa_space: *const c_char,
     /// The canonical frame address of the call frame.
     pub cfa: u64,
-    /// The lanes that EXEC enables, a bit each.
+    /// The lanes that EXEC enables, one bit per lane.
     pub exec: u64,
     /// 1 if `exec` is known, else 0.
     pub has_exec: u32,
     /// The kind of the frame: `HETDWARF_FRAME_…`.
     pub kind: u32,
-    /// The number of the call frame that it is, or is inlined in.
+    /// The number of the call frame that this frame is, or is inlined in.
     pub call_frame: u64,
     /// The distance of the program location from the start of the symbol, in bytes.
     pub symbol_offset: u64,
-    /// 1 if the program location has line 0 and the line is that of the nearest row before it, else 0.
+    /// 1 if the program location has line 0, so that `line` is from the nearest row before it, else 0.
     pub is_approximate: u32,
     /// Zero.
     pub padding: u32,
@@ -151,7 +150,7 @@ impl StopData {
         }
     }
 
-    /// Creates the stop of a core's wave. Returns `None` if it is in no code object that was found.
+    /// Creates the stop of a core's wave. Returns `None` if the wave's code object was not found.
     pub(crate) fn of_core(
         core: &Arc<LoadedCore>,
         wave: CoreWave<'static, 'static>,
@@ -210,17 +209,17 @@ pub(crate) fn lane_of(number: i32, wave: &dyn Wave) -> Answer<Option<Lane>> {
     Ok(Some(Lane(found)))
 }
 
-/// Stops a wave in an object: unwinds its call stack.
+/// Creates the stop of a wave in an object, and unwinds its call stack.
 ///
-/// * `object`: the code object that the wave is in. It may be freed before the stop.
-/// * `wave`: what the debugger knows; it is copied. Its callbacks are called while functions with the stop, or with what is
-///   made of it, are running, on the thread that runs them.
-/// * `stop`: gets the handle, to be freed by the caller; NULL if there is an error.
+/// * `object`: the code object that contains the wave's pc. It may be freed before the stop.
+/// * `wave`: the wave, which is copied. Functions that use the stop, or handles made from it, call its callbacks on the calling thread.
+/// * `stop`: gets the handle, which the caller frees; NULL on error.
 ///
-/// Errors: those of arguments. What cannot be unwound is said by the stop.
+/// Errors: `HETDWARF_INVALID_ARGUMENT` if waves with this number of lanes cannot run the code. If unwinding ends early,
+/// `hetdwarf_stop_get_info` returns the reason.
 ///
 /// # Safety
-/// Pointers are NULL or as said above; callbacks are as their types say.
+/// Each pointer is NULL or meets the requirements above; callbacks meet the requirements of their types.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_stop(
     object: *const hetdwarf_object,
@@ -232,6 +231,8 @@ pub unsafe extern "C" fn hetdwarf_object_stop(
         with(object, |object, lock| {
             give(stop, || {
                 let wave = CallbackWave::new(plain::read(wave)?)?;
+                let program = object.loaded.program();
+                program.object().check_wave_size(wave.wave_size())?;
                 #[expect(
                     clippy::arc_with_non_send_sync,
                     reason = "the lock lets one thread at a time use it"
@@ -245,12 +246,12 @@ pub unsafe extern "C" fn hetdwarf_object_stop(
 
 /// Returns facts about a stop.
 ///
-/// * `info`: its `size` is set; the rest is written.
+/// * `info`: gets the answer; the caller sets its `size`.
 ///
-/// Errors: those of arguments.
+/// Errors: only the common ones.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_stop_get_info(
     stop: *const hetdwarf_stop,
@@ -263,7 +264,10 @@ pub unsafe extern "C" fn hetdwarf_stop_get_info(
             let stopped = stop.stopped();
             let message = match stop.stack().error() {
                 Some(error) => error.to_string(),
-                None => stopped.text().to_owned(),
+                None => match stop.undescribed_end() {
+                    Ok(Some(reason)) => format!("{}: {reason}", stopped.text()),
+                    Ok(None) | Err(_) => stopped.text().to_owned(),
+                },
             };
             let value = hetdwarf_stop_info {
                 size: 0,
@@ -279,16 +283,16 @@ pub unsafe extern "C" fn hetdwarf_stop_get_info(
     })
 }
 
-/// A frame of a stop.
+/// Returns a frame of a stop.
 ///
-/// * `level`: its number, 0 for the innermost, below `frame_count`.
-/// * `frame`: its `size` is set; the rest is written.
-/// * `inlined`, `capacity`: nothing is written: inlined calls are frames of their own. NULL and 0 are as good.
+/// * `level`: the number of the frame, 0 for the innermost, below `frame_count`.
+/// * `frame`: gets the answer; the caller sets its `size`.
+/// * `inlined`, `capacity`: unused, because inlined calls are separate frames. Pass NULL and 0.
 ///
 /// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_stop_frame(
     stop: *const hetdwarf_stop,

@@ -15,27 +15,27 @@ use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::stop::{HETDWARF_FRAME_CALL, HETDWARF_FRAME_INLINED, HETDWARF_FRAME_SYMBOL};
 use crate::text::Texts;
 
-/// A function or inlined call at an address. Strings belong to the handle that was asked; NULL if there is none.
+/// A function or inlined call at an address. Strings belong to the queried handle, and are NULL if absent.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_source_frame {
-    /// `sizeof(hetdwarf_source_frame)`, set by the caller, the same in all entries of an array.
+    /// `sizeof(hetdwarf_source_frame)`, set by the caller, equal in all entries of an array.
     pub size: usize,
     /// The function, or the symbol.
     pub function: *const c_char,
-    /// Its name as the linker sees it.
+    /// The function's name as the linker sees it.
     pub linkage_name: *const c_char,
-    /// The file of the source without directories.
+    /// The source file, without directories.
     pub file: *const c_char,
-    /// Its path as the line table has it.
+    /// The file's path in the line table.
     pub path: *const c_char,
-    /// The line, from 1; 0 if it is not known. Of a frame with an inlined call in it that of the call.
+    /// The line, from 1; 0 if unknown. If the frame contains an inlined call, the line of that call.
     pub line: u64,
     /// The column, from 1; 0 for the line as a whole.
     pub column: u64,
     /// The kind of the frame: `HETDWARF_FRAME_…`.
     pub kind: u32,
-    /// 1 if the address has line 0 and the line is that of the nearest row before it, else 0.
+    /// 1 if the address has line 0, so that `line` is from the nearest row before it, else 0.
     pub is_approximate: u32,
     /// The distance of the address from the start of the symbol, in bytes.
     pub symbol_offset: u64,
@@ -147,21 +147,21 @@ unsafe fn fill(
     }
 }
 
-/// The functions, inlined calls and lines of many addresses. Each address is looked up once, in ascending order, however often and in whatever
-/// order it is given.
+/// Returns the functions, inlined calls and lines of many addresses. Each address is looked up once, in ascending order, regardless of the
+/// order and repetitions in the array.
 ///
-/// * `load_address`: what is added to addresses in the object to get those of the process; 0 for addresses in the object.
+/// * `load_address`: the difference of the process's addresses from the object's; 0 if the addresses are the object's.
 /// * `addresses`, `count`: addresses of the process.
-/// * `first`: an array of `count + 1` entries. The frames of address `i` are `frames[first[i]]` up to, not including, `frames[first[i + 1]]`, the
-///   innermost first; an address of which nothing is known has none.
-/// * `frames`, `capacity`: get the frames, as many as there is room for; `size` of each is set. NULL and 0 if only the count is wanted.
-/// * `frame_count`: gets how many there are; may be NULL.
+/// * `first`: an array of `count + 1` entries. The frames of address `i` are `frames[first[i]]` up to, not including, `frames[first[i +
+///   1]]`, the innermost first. An unknown address has no frames.
+/// * `frames`, `capacity`: get the frames, at most `capacity`. The caller sets the `size` of each entry. NULL and 0 to get only the count.
+/// * `frame_count`: gets the number of frames; may be NULL.
 ///
-/// Errors: `HETDWARF_TOO_SMALL` if there are more frames than `capacity`; `HETDWARF_MALFORMED` and `HETDWARF_LIMIT` if the frames of an address could
-/// not be read: it has that of its symbol only, and those of the others are written.
+/// Errors: `HETDWARF_TOO_SMALL` if there are more frames than `capacity`; `HETDWARF_MALFORMED` and `HETDWARF_LIMIT` if the frames of an
+/// address cannot be read. Such an address has only the frame of its symbol, and all other addresses are still answered.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_symbolize(
     object: *const hetdwarf_object,
@@ -190,12 +190,12 @@ pub unsafe extern "C" fn hetdwarf_symbolize(
     })
 }
 
-/// The functions, inlined calls and lines of many addresses of the process of a core, in its code objects.
+/// Returns the functions, inlined calls and lines of many addresses of a core's process, from the code objects of the core.
 ///
-/// Arguments and errors: as `hetdwarf_symbolize`.
+/// See `hetdwarf_symbolize` for the arguments and errors.
 ///
 /// # Safety
-/// Pointers are NULL or as `hetdwarf_symbolize` says.
+/// Each pointer is NULL or meets the requirements of `hetdwarf_symbolize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_core_symbolize(
     core: *const hetdwarf_core,

@@ -184,18 +184,18 @@ pub(crate) unsafe fn copy_out(
     Ok(())
 }
 
-/// Writes text as it can be shown: what a terminal would obey is written by its number.
+/// Escapes text for display: control characters, which a terminal would obey, are written as numbers.
 ///
-/// Names and messages are given as the file has them; who prints them calls this.
+/// Names and messages are returned exactly as in the file. Call this function before you print them.
 ///
 /// * `text`: UTF-8.
-/// * `buffer`, `capacity`: where the answer goes, with a NUL.
-/// * `length`: gets the answer's length without the NUL; may be NULL.
+/// * `buffer`, `capacity`: get the escaped text, with a NUL.
+/// * `length`: gets the length of the escaped text without the NUL; may be NULL.
 ///
-/// Errors: `HETDWARF_TOO_SMALL`; `HETDWARF_INVALID_ARGUMENT`. It can be called from any thread.
+/// Errors: `HETDWARF_TOO_SMALL`; `HETDWARF_INVALID_ARGUMENT`. Any thread can call this function.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_escape(
     text: *const c_char,

@@ -23,8 +23,8 @@ pub(crate) struct Types {
     texts: Texts,
 }
 
-/// Types of an object, or of values. A type has a number, by which others refer to it; that of a value or a global variable is one of them. Free
-/// it with `hetdwarf_free`.
+/// The types of an object, or of values. Types refer to each other by number, and each value and global variable has the number of its
+/// type. Free it with `hetdwarf_free`.
 #[derive(Debug)]
 pub struct hetdwarf_types {
     _private: [u8; 0],
@@ -32,12 +32,12 @@ pub struct hetdwarf_types {
 
 handles! { hetdwarf_types: Types = b"hdwtype\x01"; }
 
-/// In place of the number of a type: there is none.
+/// In place of the number of a type: no type.
 pub const HETDWARF_NO_TYPE: u64 = u64::MAX;
 
 /// `void`.
 pub const HETDWARF_TYPE_VOID: u32 = 0;
-/// A number, a character, a truth value, or a vector of them that is a type of its own.
+/// A number, a character, a truth value, or a vector of them that is a base type.
 pub const HETDWARF_TYPE_BASE: u32 = 1;
 /// A pointer.
 pub const HETDWARF_TYPE_POINTER: u32 = 2;
@@ -63,11 +63,11 @@ pub const HETDWARF_TYPE_TYPEDEF: u32 = 11;
 pub const HETDWARF_TYPE_QUALIFIED: u32 = 12;
 /// A function's type.
 pub const HETDWARF_TYPE_FUNCTION: u32 = 13;
-/// The variant part of a structure: of several lists of members, one is present.
+/// The variant part of a structure: several lists of members, of which one is present.
 pub const HETDWARF_TYPE_VARIANTS: u32 = 14;
-/// A type that nothing is said of, that of `nullptr` for example; or one that cannot be read.
+/// A type without a description, for example the type of `nullptr`, or a type that cannot be read.
 pub const HETDWARF_TYPE_UNSPECIFIED: u32 = 15;
-/// A type that is not understood.
+/// A type that the library does not support.
 pub const HETDWARF_TYPE_UNSUPPORTED: u32 = 16;
 
 /// The numbers of the kinds by their names in the library.
@@ -91,8 +91,8 @@ const KINDS: [(&str, u32); TypeKind::NAMES.len()] = [
     ("unsupported", HETDWARF_TYPE_UNSUPPORTED),
 ];
 
-/// A type. Strings belong to the types; NULL if there is none. Members, dimensions and so on of a typedef or a qualified type are those of what it
-/// stands for.
+/// A type. Strings belong to the types, and are NULL if absent. A typedef or qualified type has the members, dimensions and so on of its
+/// underlying type.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_type {
@@ -100,7 +100,7 @@ pub struct hetdwarf_type {
     pub size: usize,
     /// The name, as C writes it.
     pub name: *const c_char,
-    /// The kind in words: `struct`, `array`, `pointer` and so on.
+    /// The name of the kind: `struct`, `array`, `pointer` and so on.
     pub kind_name: *const c_char,
     /// The kind: `HETDWARF_TYPE_…`.
     pub kind: u32,
@@ -108,20 +108,20 @@ pub struct hetdwarf_type {
     pub is_vector: u32,
     /// The size in bytes; `UINT64_MAX` if it is not a constant.
     pub byte_size: u64,
-    /// The number of the type that a pointer or reference points to, an array has for elements, a typedef or a qualified type stands for, an
-    /// enumeration has for its values, or a function returns; `HETDWARF_NO_TYPE` of others.
+    /// The number of the related type, or `HETDWARF_NO_TYPE`. For a pointer or reference, its target. For an array, its element type. For a
+    /// typedef, qualified type or enumeration, its underlying type. For a function, its return type.
     pub target: u64,
-    /// The address space that a pointer or reference points into, `none` for the default one.
+    /// The address space that a pointer or reference points into; `none` for the default one.
     pub address_space: *const c_char,
     /// The encoding of a base type: `signed`, `unsigned`, `float` and so on.
     pub encoding: *const c_char,
-    /// The distance of an array's elements in bits; 0 if it is the size of an element.
+    /// The distance between the elements of an array, in bits; 0 if it is the size of an element.
     pub stride: u64,
     /// The number of members and base classes of a structure, class or union.
     pub member_count: usize,
     /// The number of an array's dimensions.
     pub dimension_count: usize,
-    /// The number of an enumeration's names.
+    /// The number of enumerators of an enumeration.
     pub enumerator_count: usize,
     /// The number of a function's parameters.
     pub parameter_count: usize,
@@ -137,13 +137,13 @@ pub struct hetdwarf_type {
 pub struct hetdwarf_member {
     /// `sizeof(hetdwarf_member)`, set by the caller.
     pub size: usize,
-    /// The name; NULL of an anonymous structure or union, and of most base classes.
+    /// The name; NULL for an anonymous structure or union, and for most base classes.
     pub name: *const c_char,
-    /// The number of its type.
+    /// The number of the member's type.
     pub r#type: u64,
-    /// Its offset from the start of the record, in bits; `UINT64_MAX` if that is not a constant.
+    /// The offset from the start of the structure, class or union, in bits; `UINT64_MAX` if it is not a constant.
     pub bit_offset: u64,
-    /// The size of a bit-field, in bits; 0 of any other member.
+    /// The size of a bit-field, in bits; 0 for any other member.
     pub bit_size: u64,
     /// 1 if it is a base class, else 0.
     pub is_base: u32,
@@ -153,7 +153,7 @@ pub struct hetdwarf_member {
     pub reserved: [u64; 4],
 }
 
-/// A name of an enumeration. Strings belong to the types.
+/// An enumerator of an enumeration. Strings belong to the types.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_enumerator {
@@ -163,7 +163,7 @@ pub struct hetdwarf_enumerator {
     pub name: *const c_char,
     /// The lower 64 bits of the value.
     pub value: u64,
-    /// The upper 64 bits: all of them are the sign of a value that fits into `value`.
+    /// The upper 64 bits of the value: its sign, if the value fits into 64 bits.
     pub value_high: i64,
     /// Zero.
     pub reserved: [u64; 4],
@@ -177,7 +177,7 @@ pub struct hetdwarf_dimension {
     pub size: usize,
     /// The first index.
     pub lower_bound: i64,
-    /// The number of elements; `UINT64_MAX` if that is not a constant.
+    /// The number of elements; `UINT64_MAX` if it is not a constant.
     pub count: u64,
     /// Zero.
     pub reserved: [u64; 4],
@@ -189,11 +189,11 @@ pub struct hetdwarf_dimension {
 pub struct hetdwarf_variant {
     /// `sizeof(hetdwarf_variant)`, set by the caller.
     pub size: usize,
-    /// The number of its members.
+    /// The number of the variant's members.
     pub member_count: usize,
-    /// The number of ranges of discriminants that choose it.
+    /// The number of ranges of discriminants that select the variant.
     pub choice_count: usize,
-    /// 1 if it is present when no other is, else 0.
+    /// 1 if the variant is present when no other one is, else 0.
     pub is_default: u32,
     /// Zero.
     pub padding: u32,
@@ -201,19 +201,19 @@ pub struct hetdwarf_variant {
     pub reserved: [u64; 4],
 }
 
-/// Discriminants that choose a variant.
+/// An inclusive range of discriminants that select a variant.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_choice {
     /// `sizeof(hetdwarf_choice)`, set by the caller.
     pub size: usize,
-    /// The lower 64 bits of the first.
+    /// The lower 64 bits of the first discriminant.
     pub first: u64,
-    /// The upper 64 bits of the first.
+    /// The upper 64 bits of the first discriminant.
     pub first_high: i64,
-    /// The lower 64 bits of the last, which is one of them.
+    /// The lower 64 bits of the last discriminant, which is included.
     pub last: u64,
-    /// The upper 64 bits of the last.
+    /// The upper 64 bits of the last discriminant.
     pub last_high: i64,
     /// Zero.
     pub reserved: [u64; 4],

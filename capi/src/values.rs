@@ -35,58 +35,58 @@ pub struct hetdwarf_values {
 
 handles! { hetdwarf_values: Values = b"hdwvals\x01"; }
 
-/// A variable, or an expression. Strings belong to the values; NULL if there is none.
+/// A variable, or an expression. Strings belong to the values, and are NULL if absent.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_value_info {
     /// `sizeof(hetdwarf_value_info)`, set by the caller.
     pub size: usize,
-    /// The name, or the text of the expression; empty for a variable without a name. Of a part what follows the name of the whole in an
-    /// expression of C, without the dot of a member: `x`, `[3]`, `*` for what a pointer points to; empty for an anonymous structure or
-    /// union, `<Base>` for a base class.
+    /// The name, or the text of the expression; empty for a variable without a name. The name of a part is its suffix in a C expression,
+    /// without the dot of a member: `x`, `[3]`, or `*` for the target of a pointer. An anonymous structure or union has an empty name, and
+    /// a base class is `<Base>`.
     pub name: *const c_char,
     /// `parameter`, `variable`, `constant`, `global`, `expression` or `part`.
     pub kind: *const c_char,
     /// The type's name as C writes it.
     pub type_name: *const c_char,
-    /// The size of its type in bytes; 0 if it is not known, or differs from lane to lane.
+    /// The size of the type in bytes; 0 if it is unknown or differs between lanes.
     pub byte_size: u64,
-    /// The function or namespace that it is in.
+    /// The function or namespace that contains it.
     pub scope: *const c_char,
-    /// The file of its declaration without directories.
+    /// The file of the declaration, without directories.
     pub file: *const c_char,
-    /// The line of its declaration; 0 if it is not known.
+    /// The line of the declaration; 0 if unknown.
     pub line: u64,
-    /// The offset of its entry in the section; `UINT64_MAX` of an expression or a part.
+    /// The offset of the variable's entry in `.debug_info`; `UINT64_MAX` for an expression or a part.
     pub entry: u64,
-    /// The convention by which its location was read: `dwarf` or `legacy-llvm`.
+    /// The convention by which the location was read: `dwarf` or `legacy-llvm`.
     pub reading: *const c_char,
-    /// A note about its value in all lanes, or NULL. `prologue`: the value is in memory that the function's prologue writes, and the prologue is
-    /// not over, so that the memory may hold something else.
+    /// A note on the value in all lanes, or NULL. `prologue` means that the prologue of the function has not finished, and may not have
+    /// written the value to memory yet.
     pub note: *const c_char,
-    /// The number of its type, among those that `hetdwarf_values_types` gives.
+    /// The number of the type, for queries of `hetdwarf_values_types`.
     pub r#type: u64,
-    /// The size of a bit-field, in bits; 0 of any other value.
+    /// The size of a bit-field, in bits; 0 for any other value.
     pub bit_size: u64,
     /// Zero.
     pub reserved: [u64; 2],
 }
 
-/// Where a value's lanes go: arrays of the caller, each NULL if it is not wanted, with an entry for each lane of the wave.
-/// Entries of lanes that are not asked for stay as they are. Strings belong to the values.
+/// The output arrays for the lanes of a value. Each is an array of the caller with an entry for each lane of the wave, or NULL to omit it.
+/// Entries of lanes that were not requested are unchanged. Strings belong to the values.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_lanes {
     /// `sizeof(hetdwarf_lanes)`.
     pub size: usize,
-    /// The lanes that are asked for, a bit each. Bits of lanes that the wave does not have are ignored.
+    /// The requested lanes, one bit per lane. Bits of lanes that the wave does not have are ignored.
     pub lanes: u64,
     /// The number of entries in the arrays. Lanes beyond it are not written. 64 is always enough.
     pub count: usize,
-    /// Get the states, `HETDWARF_LANE_…`.
+    /// Gets the states, `HETDWARF_LANE_…`.
     pub states: *mut u8,
-    /// Gets the bytes, as in memory, those that are missing 0; lane n's start at n times `stride`. Of a lane without a value
-    /// all are 0. A value that is larger than `stride` is cut; one that is smaller is followed by 0.
+    /// Gets the bytes, as in memory. The bytes of lane n start at n times `stride`. Missing bytes are 0, and so are all bytes of a lane
+    /// without a value. A value larger than `stride` is truncated, and a smaller one is padded with 0.
     pub bytes: *mut u8,
     /// Gets a 1 for each bit that was optimised away, in the same layout.
     pub undefined: *mut u8,
@@ -94,17 +94,17 @@ pub struct hetdwarf_lanes {
     pub unavailable: *mut u8,
     /// The number of bytes for each lane in these three arrays.
     pub stride: usize,
-    /// Get the number of bytes of the value; 0 if there is none.
+    /// Gets the size of the value in bytes; 0 if there is no value.
     pub byte_sizes: *mut u64,
-    /// Get the value as a debugger of C prints it; NULL if there is none.
+    /// Gets the value as a C debugger prints it; NULL if there is no value.
     pub texts: *mut *const c_char,
-    /// Get why there is no value, or not all of it, for people; NULL if there is nothing to say.
+    /// Gets the message that explains a missing or incomplete value; NULL if there is no message.
     pub messages: *mut *const c_char,
-    /// Get, of a value that the debugging information does not give (`HETDWARF_LANE_ENTRY`, `HETDWARF_LANE_LAST_KNOWN`), where it comes from:
-    /// `kernarg`, `call-site`, `register`, `slot` or `computed`; NULL of any other.
+    /// Gets the source of a value in the states `HETDWARF_LANE_ENTRY` and `HETDWARF_LANE_LAST_KNOWN`: `kernarg`, `call-site`, `register`,
+    /// `slot` or `computed`; NULL for any other value.
     pub origins: *mut *const c_char,
-    /// Gets, of a value of `HETDWARF_LANE_LAST_KNOWN`, the address of the process at which the debugging information gave it last; 0 of any
-    /// other.
+    /// Gets the address of the process at which the debugging information last gave a value in the state `HETDWARF_LANE_LAST_KNOWN`; 0 for
+    /// any other value.
     pub as_of: *mut u64,
     /// Zero.
     pub reserved: [u64; 2],
@@ -229,17 +229,17 @@ unsafe fn lasting(stop: &SharedStop, level: usize) -> Answer<StopFrame<'static, 
     frame.ok_or_else(|| Fault::not_found(format!("there is no frame {level}")))
 }
 
-/// The variables of a frame, innermost scope first, then in the order of their declarations; those of file scope last.
+/// Reads the variables of a frame: innermost scope first, then in the order of the declarations. Variables of file scope come last.
 ///
 /// * `level`: 0 for the innermost frame.
-/// * `values`: gets the handle, to be freed by the caller; NULL if there is an error. The stop may be freed before.
+/// * `values`: gets the handle, which the caller frees; NULL on error. The stop may be freed first.
 ///
-/// A variable that cannot be read says so itself. Registers and memory are read by this call, for all lanes at once.
+/// This call reads the registers and memory, for all lanes at once. If a variable cannot be read, its state in each lane says so.
 ///
 /// Errors: `HETDWARF_NOT_FOUND` if there is no such frame; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_stop_variables(
     stop: *const hetdwarf_stop,
@@ -264,18 +264,18 @@ pub unsafe extern "C" fn hetdwarf_stop_variables(
     })
 }
 
-/// The value of an expression of C in a frame, as `hetdwarf print` has it: `p->x[2] + 1`.
+/// Evaluates a C expression in a frame, as `hetdwarf print` does: `p->x[2] + 1`.
 ///
 /// * `level`: 0 for the innermost frame.
 /// * `text`: the expression, UTF-8.
-/// * `lanes`: the lanes that it is evaluated for, a bit each; bits of lanes that the wave does not have are ignored.
-/// * `values`: gets the handle, with one value; NULL if there is an error. To be freed by the caller.
+/// * `lanes`: the lanes for which the expression is evaluated, one bit per lane. Bits of lanes that the wave does not have are ignored.
+/// * `values`: gets the handle, with one value, which the caller frees; NULL on error.
 ///
-/// Errors: `HETDWARF_MALFORMED` if the text is no expression or its operands do not fit; `HETDWARF_NOT_FOUND` if it names
-/// what there is not, or if there is no such frame; `HETDWARF_LIMIT`. What is wrong in one lane only is said by the value.
+/// Errors: `HETDWARF_MALFORMED` if the text is not an expression or its operands do not fit; `HETDWARF_NOT_FOUND` if it names an unknown
+/// variable or member, or if there is no such frame; `HETDWARF_LIMIT`. An error in a single lane is part of the value.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_stop_print(
     stop: *const hetdwarf_stop,
@@ -321,10 +321,10 @@ pub unsafe extern "C" fn hetdwarf_stop_print(
 ///
 /// * `count`: gets the number.
 ///
-/// Errors: those of arguments.
+/// Errors: only the common ones.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_values_count(
     values: *const hetdwarf_values,
@@ -338,15 +338,15 @@ pub unsafe extern "C" fn hetdwarf_values_count(
     })
 }
 
-/// The innermost variable of a name.
+/// Returns the index of the innermost variable with a name.
 ///
-/// * `name`: as the source has it.
-/// * `index`: gets its index.
+/// * `name`: the name as in the source.
+/// * `index`: gets the variable's index.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_values_find(
     values: *const hetdwarf_values,
@@ -359,11 +359,10 @@ pub unsafe extern "C" fn hetdwarf_values_find(
             let name = given(name, "name")?;
             let is_meant = |at: &usize| values.name(*at).is_ok_and(|known| known == name);
             let found = (0..values.count()).find(is_meant);
-            let no_such = || {
-                let name = hetdwarf::Untrusted::from(name);
-                Fault::not_found(format!("there is no variable {name}"))
-            };
-            plain::put(index, found.ok_or_else(no_such)?, "index")
+            match found {
+                Some(found) => plain::put(index, found, "index"),
+                None => Err(values.no_such(name)),
+            }
         })
     })
 }
@@ -371,12 +370,12 @@ pub unsafe extern "C" fn hetdwarf_values_find(
 /// Returns facts about a value that do not depend on the lane.
 ///
 /// * `index`: below the count.
-/// * `info`: its `size` is set; the rest is written.
+/// * `info`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_values_get_info(
     values: *const hetdwarf_values,
@@ -392,17 +391,16 @@ pub unsafe extern "C" fn hetdwarf_values_get_info(
     })
 }
 
-/// A value in as many lanes as are asked for.
+/// Reads a value in the requested lanes.
 ///
 /// * `index`: below the count.
-/// * `lanes`: says which lanes, and where the answers go.
+/// * `lanes`: the requested lanes, and the arrays for the answers.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if there is no such value, or if an expression was not
-/// evaluated for a lane, or a part is of another one. That a lane has
-/// no value is its state, and no error.
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such value, if an expression was not evaluated for a requested lane, or if a part belongs to
+/// another lane. A lane without a value is not an error, but a state.
 ///
 /// # Safety
-/// Pointers are NULL or as `hetdwarf_lanes` says.
+/// Each pointer is NULL or meets the requirements of `hetdwarf_lanes`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_values_read(
     values: *const hetdwarf_values,

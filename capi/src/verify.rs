@@ -13,15 +13,14 @@ use crate::status::hetdwarf_status::*;
 use crate::status::{Fault, guard, hetdwarf_status};
 use crate::text::{Texts, given_if};
 
-/// Debuggers show what is wrong.
+/// Debuggers show wrong results.
 pub const HETDWARF_SEVERITY_ERROR: u32 = 0;
-/// Debuggers may show what is wrong, or nothing.
+/// Debuggers may show wrong or missing results.
 pub const HETDWARF_SEVERITY_WARNING: u32 = 1;
-/// Unusual, or could be better.
+/// The information is unusual, or could be improved.
 pub const HETDWARF_SEVERITY_NOTE: u32 = 2;
 
-/// A finding. Strings are valid until the callback returns; NULL if there is none. Numbers that are not known are
-/// `UINT64_MAX`.
+/// A finding. Strings are valid until the callback returns, and are NULL if absent. Unknown numbers are `UINT64_MAX`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_finding {
@@ -37,17 +36,17 @@ pub struct hetdwarf_finding {
     pub message: *const c_char,
     /// The correct contents.
     pub help: *const c_char,
-    /// The section at fault.
+    /// The section with the problem.
     pub section: *const c_char,
     /// The offset in the section, in bytes.
     pub offset: u64,
-    /// The first address in the object at which it matters.
+    /// The first affected address in the object.
     pub pc: u64,
-    /// The function that this address is in.
+    /// The function at this address.
     pub function: *const c_char,
-    /// The path of the source file there.
+    /// The path of the source file at this address.
     pub file: *const c_char,
-    /// The line there.
+    /// The line at this address.
     pub line: u64,
     /// The section of the specification that states the rule.
     pub spec: *const c_char,
@@ -57,10 +56,10 @@ pub struct hetdwarf_finding {
 
 sized! { hetdwarf_finding }
 
-/// Gets a finding. It gives `HETDWARF_OK` to get the next, or anything else to end. It must not throw, nor call functions
-/// with the object.
+/// Receives a finding. Returns `HETDWARF_OK` to continue, or any other status to stop. It must not throw an exception, and must not call
+/// functions with the object.
 ///
-/// * `user`: what the caller of `hetdwarf_object_verify` gave.
+/// * `user`: the argument of `hetdwarf_object_verify`.
 pub type hetdwarf_on_finding =
     Option<unsafe extern "C" fn(user: *mut c_void, finding: *const hetdwarf_finding) -> i32>;
 
@@ -91,18 +90,18 @@ fn describe(finding: &Finding, texts: &Texts) -> hetdwarf_finding {
 /// The most threads that check an object.
 const MOST_JOBS: u32 = 256;
 
-/// Checks the debugging information of an object against its rules: what `hetdwarf verify --each` finds, in its order.
+/// Checks the debugging information of an object. Reports the findings of `hetdwarf verify --each`, in the same order.
 ///
-/// * `rules`: the rules, or what their names begin with (`cfi-*`), separated by commas; NULL for all.
-/// * `jobs`: how many threads check, at least 1; more than 256 count as 256. All else is done by the thread that calls.
-/// * `on_finding`: is called for each finding, by the thread that calls.
-/// * `user`: is given to it.
+/// * `rules`: the names of rules, or prefixes with `*` (`cfi-*`), separated by commas; NULL for all rules.
+/// * `jobs`: the number of threads that check, at least 1; values above 256 mean 256. The calling thread does everything else.
+/// * `on_finding`: the callback, which the calling thread calls for each finding.
+/// * `user`: the first argument of the callback.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` for a rule that there is not; `HETDWARF_CALLBACK_FAILED` if the callback has ended it. That
-/// something is wrong with the object is no error: it is found.
+/// Errors: `HETDWARF_NOT_FOUND` for an unknown rule; `HETDWARF_CALLBACK_FAILED` if the callback stopped the check. A problem in the object
+/// is a finding, and not an error.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_verify(
     object: *const hetdwarf_object,

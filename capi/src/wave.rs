@@ -16,7 +16,7 @@ use crate::plain::{self, sized};
 use crate::status::hetdwarf_status::*;
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
 
-/// In place of a lane: the whole register, or no lane.
+/// In place of a lane: no lane, or the whole register.
 pub const HETDWARF_NO_LANE: i32 = -1;
 
 /// Global memory; addresses of 64 bits.
@@ -30,27 +30,28 @@ pub const HETDWARF_MEMORY_PRIVATE_WAVE: u32 = 3;
 
 /// `shared_base` and `private_base` of a wave are known.
 pub const HETDWARF_WAVE_HAS_APERTURES: u32 = 1;
-/// `workgroup_id` and what follows of a wave, up to `wave_in_group`, are known.
+/// The fields from `workgroup_id` to `wave_in_group` of a wave are known.
 pub const HETDWARF_WAVE_HAS_DISPATCH: u32 = 2;
-/// The wave is read exactly as specified, not as real producers need it.
+/// The wave is read exactly as specified, without the adjustments for current producers.
 pub const HETDWARF_WAVE_STRICT: u32 = 4;
 
-/// Only values that the debugging information gives: none from arguments of kernels, or from the machine code.
+/// Only values from the debugging information are used: none from kernel arguments or from the machine code.
 pub const HETDWARF_WAVE_ONLY_DWARF: u32 = 8;
 
 /// `kernarg_address` of a wave is known.
 pub const HETDWARF_WAVE_HAS_KERNARG: u32 = 16;
 
-/// Reads a register: copies `bit_count` bits from `first_bit` on to `out`, the lowest first. Both are multiples of 8.
+/// Reads a register: copies `bit_count` bits, starting at `first_bit`, to `out`, the lowest first. Both numbers are multiples of 8.
 ///
-/// * `user`: that of the wave.
-/// * `number`: the DWARF number. The wave size is in it: `v0` is 1536 of a wave of 32 lanes and 2560 of one of 64.
-/// * `lane`: the lane of a vector register whose 32 bits `first_bit` counts from; or `HETDWARF_NO_LANE`, and it counts from
-///   the start of the register, which has 32 bits for each lane, lane 0 lowest, if it is a vector register.
+/// * `user`: the `user` field of the wave.
+/// * `number`: the DWARF number, which depends on the wave size: `v0` is 1536 in a wave of 32 lanes and 2560 in a wave of 64.
+/// * `lane`: the lane of a vector register, if `first_bit` counts from the 32 bits of this lane. `HETDWARF_NO_LANE` if it counts from the
+///   start of the register. A vector register has 32 bits for each lane, lane 0 lowest.
 ///
-/// It gives `HETDWARF_OK`, or `HETDWARF_UNAVAILABLE` for what is not known, or another status: a call that cannot do without fails with that, or
-/// with `HETDWARF_CALLBACK_FAILED` if it is none that a callback can give, and the message has the number. It must not throw, nor call
-/// functions with the handle that calls it, which are refused with `HETDWARF_BUSY`.
+/// The callback returns `HETDWARF_OK`, `HETDWARF_UNAVAILABLE` for an unknown register, or another status. If the call of the library needs
+/// the register, it fails with this status. A status that callbacks must not return becomes `HETDWARF_CALLBACK_FAILED`, with the number in
+/// the message. The callback must not throw an exception. It must not call functions with the handle that called it, which would return
+/// `HETDWARF_BUSY`.
 pub type hetdwarf_read_register = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -64,8 +65,8 @@ pub type hetdwarf_read_register = Option<
 
 /// Reads memory: copies `size` bytes at `address` to `out`. See `hetdwarf_read_register` for the rest.
 ///
-/// * `memory`: `HETDWARF_MEMORY_GLOBAL` or another. Only real memories are asked for: addresses of a lane's private memory
-///   and generic ones are translated before, which is why no lane is named.
+/// * `memory`: `HETDWARF_MEMORY_…`. Private addresses of a lane and generic addresses are translated to one of these memories before the
+///   call. The callback therefore needs no lane.
 pub type hetdwarf_read_memory = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -76,7 +77,7 @@ pub type hetdwarf_read_memory = Option<
     ) -> i32,
 >;
 
-/// Writes a register; the mirror of `hetdwarf_read_register`.
+/// Writes a register; the counterpart of `hetdwarf_read_register`.
 pub type hetdwarf_write_register = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -88,7 +89,7 @@ pub type hetdwarf_write_register = Option<
     ) -> i32,
 >;
 
-/// Writes memory; the mirror of `hetdwarf_read_memory`.
+/// Writes memory; the counterpart of `hetdwarf_read_memory`.
 pub type hetdwarf_write_memory = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -105,23 +106,23 @@ pub type hetdwarf_write_memory = Option<
 pub struct hetdwarf_wave {
     /// `sizeof(hetdwarf_wave)`.
     pub size: usize,
-    /// The debugger's own; callbacks get it. It is not looked at.
+    /// A pointer that is passed to the callbacks. The library does not use it otherwise.
     pub user: *mut c_void,
     /// Reads registers.
     pub read_register: hetdwarf_read_register,
     /// Reads memory.
     pub read_memory: hetdwarf_read_memory,
-    /// Writes registers; NULL if the debugger does not.
+    /// Writes registers; NULL if the wave is read-only.
     pub write_register: hetdwarf_write_register,
-    /// Writes memory; NULL if the debugger does not.
+    /// Writes memory; NULL if the wave is read-only.
     pub write_memory: hetdwarf_write_memory,
-    /// The address in the process at which it stopped.
+    /// The address in the process at which the wave stopped.
     pub pc: u64,
-    /// The load address of the object. It is added to the object's addresses to get those of the process.
+    /// The load address of the object: the difference of the process's addresses from the object's.
     pub load_address: u64,
-    /// 32 or 64.
+    /// The number of lanes, 32 or 64.
     pub wave_size: u32,
-    /// `HETDWARF_WAVE_…`, added.
+    /// `HETDWARF_WAVE_…`, combined with `|`.
     pub flags: u32,
     /// The generic address of the first byte of local memory.
     pub shared_base: u64,
@@ -135,7 +136,7 @@ pub struct hetdwarf_wave {
     pub grid_size: [u32; 3],
     /// The wave's number in its work-group, from 0.
     pub wave_in_group: u32,
-    /// The address of the arguments of its kernel, in global memory.
+    /// The address of the kernel's arguments in global memory.
     pub kernarg_address: u64,
     /// Zero.
     pub reserved: [u64; 3],
@@ -391,7 +392,7 @@ impl Wave for CallbackWave {
     }
 }
 
-/// A stopped wave in a file, `hetdwarf-wave/1`. Free it with `hetdwarf_free`.
+/// A stopped wave in a file of the format `hetdwarf-wave/1`. Free it with `hetdwarf_free`.
 #[derive(Debug)]
 pub struct hetdwarf_snapshot {
     _private: [u8; 0],
@@ -406,12 +407,12 @@ fn snapshot(text: &[u8]) -> Answer<(Arc<Lock>, Snapshot)> {
 /// Opens a snapshot in memory.
 ///
 /// * `text`, `length`: the JSON document.
-/// * `snapshot`: gets the handle, to be freed by the caller; NULL if there is an error.
+/// * `snapshot`: gets the handle, which the caller frees; NULL on error.
 ///
 /// Errors: `HETDWARF_MALFORMED`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_snapshot_open(
     text: *const u8,
@@ -426,14 +427,14 @@ pub unsafe extern "C" fn hetdwarf_snapshot_open(
     })
 }
 
-/// Opens a file.
+/// Opens a snapshot file.
 ///
-/// * `path`: its path, UTF-8.
+/// * `path`: the path, UTF-8.
 ///
-/// Errors: also `HETDWARF_IO`.
+/// Errors: the errors of `hetdwarf_snapshot_open`; `HETDWARF_IO`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_snapshot_open_file(
     path: *const c_char,
@@ -443,14 +444,14 @@ pub unsafe extern "C" fn hetdwarf_snapshot_open_file(
     guard(|| unsafe { give(snapshot, || self::snapshot(&read_file(path)?)) })
 }
 
-/// The wave of a snapshot: where it is and what it is a part of, with callbacks that read the snapshot.
+/// Returns the wave of a snapshot, with callbacks that read the snapshot.
 ///
-/// * `wave`: its `size` is set; the rest is written. `user` is the snapshot, which must live as long as the wave is used.
+/// * `wave`: gets the answer; the caller sets its `size`. `user` is the snapshot, which must outlive the use of the wave.
 ///
-/// Errors: those of arguments.
+/// Errors: only the common ones.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_snapshot_wave(
     snapshot: *mut hetdwarf_snapshot,
@@ -518,14 +519,14 @@ unsafe fn room<'a>(out: *mut c_void, size: usize) -> Answer<&'a mut [u8]> {
     }
 }
 
-/// Reads a register of a snapshot: a `hetdwarf_read_register`, for callbacks of one's own to call.
+/// Reads a register of a snapshot. It is a `hetdwarf_read_register` callback, which the caller's own callbacks can use.
 ///
 /// * `snapshot`: the handle.
 ///
 /// Errors: `HETDWARF_UNAVAILABLE`.
 ///
 /// # Safety
-/// As `hetdwarf_read_register` says.
+/// See `hetdwarf_read_register`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_snapshot_read_register(
     snapshot: *mut c_void,
@@ -567,14 +568,14 @@ pub unsafe extern "C" fn hetdwarf_snapshot_read_register(
     status as i32
 }
 
-/// Reads memory of a snapshot: a `hetdwarf_read_memory`, for callbacks of one's own to call.
+/// Reads memory of a snapshot. It is a `hetdwarf_read_memory` callback, which the caller's own callbacks can use.
 ///
 /// * `snapshot`: the handle.
 ///
 /// Errors: `HETDWARF_UNAVAILABLE`.
 ///
 /// # Safety
-/// As `hetdwarf_read_memory` says.
+/// See `hetdwarf_read_memory`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_snapshot_read_memory(
     snapshot: *mut c_void,

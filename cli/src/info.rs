@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &InfoArguments, out: &mut dyn Write) -> Result<Exit
         let found = data.package_paths().map(Path::to_path_buf);
         document.packages = Some(PackagesDocument::new(reference, found));
     }
-    // If there are several and none is selected, only the list is printed.
+    // If there are several code objects and none is selected, only the list is printed.
     let is_open = matches!(selector, Selector::Only) && objects.len() > 1;
     if !is_open {
         let chosen = select(&objects, &selector).map_err(place)?;

@@ -1,4 +1,4 @@
-//! Decompresses cores and code objects that a system or a person has compressed.
+//! Decompresses cores and code objects.
 //!
 //! Sources: RFC 1952 (gzip), RFC 8878 (Zstandard), and "LZ4 Frame Format Description" 1.6.3, which systemd-coredump writes.
 
@@ -165,7 +165,7 @@ struct Lz4Frames<R: Read> {
     is_done: bool,
 }
 
-/// A source that knows whether more was asked of it than it has: the decoder takes the end of a file for the end of a frame.
+/// A source that remembers whether a read reached its end. The decoder does not distinguish the end of the file from the end of a frame.
 struct Source<R> {
     source: R,
     has_ended: bool,
@@ -203,7 +203,7 @@ impl<R: BufRead> Read for Lz4Frames<R> {
             if source.has_ended {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            // At the end of a frame the decoder reads nothing; the next call begins another one.
+            // The decoder returns nothing at the end of a frame. The next call begins another frame.
             self.is_done = source.source.fill_buf()?.is_empty();
         }
         Ok(0)
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(bytes, b"hetdwarf");
     }
 
-    /// Each missing or wrong byte is an error or harmless, and never a panic.
+    /// A missing or wrong byte is an error or harmless, and never causes a panic.
     #[test]
     fn damaged_files_are_errors() {
         for packed in PACKED {
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_ends() {
+    fn a_decompression_bomb_is_an_error() {
         let zeros = vec![0; 80 << 20];
         let packed =
             ruzstd::encoding::compress_to_vec(&*zeros, ruzstd::encoding::CompressionLevel::Fastest);

@@ -26,6 +26,12 @@ pub(crate) struct Printer<'d> {
     names: FileNames<'d>,
     /// The entries of the file-scope variables printed so far: they are the same in every frame.
     globals: BTreeSet<Hex>,
+    /// True if the caller prints where inactive lanes are, so that they need not be named as inactive.
+    places_lanes: bool,
+    /// True if the conventions by which locations were read are printed.
+    says_reading: bool,
+    /// True if a value names its lanes, because they are a part of the wave.
+    names_lanes: bool,
 }
 
 /// Lists the registers that still hold their initial values from the start of the kernel, if there are any.
@@ -45,6 +51,27 @@ impl<'d> Printer<'d> {
             width,
             names: FileNames::of(files.map(Untrusted::raw)),
             globals: BTreeSet::new(),
+            places_lanes: false,
+            says_reading: true,
+            names_lanes: false,
+        }
+    }
+
+    /// Sets whether the caller prints where the inactive lanes of the next frames are.
+    pub(crate) fn place_lanes(&mut self, places_lanes: bool) {
+        self.places_lanes = places_lanes;
+    }
+
+    /// Sets whether a value that is equal in several lanes names them. Otherwise it is marked as the value of all lanes, or of the active ones.
+    pub(crate) fn name_lanes(&mut self, names_lanes: bool) {
+        self.names_lanes = names_lanes;
+    }
+
+    /// Leaves out how the locations of variables were read.
+    pub(crate) fn without_reading(self) -> Printer<'d> {
+        Printer {
+            says_reading: false,
+            ..self
         }
     }
 
@@ -112,36 +139,44 @@ impl<'d> Printer<'d> {
             .count();
         let extent = match (first.lanes.len(), active) {
             (1, _) => Extent::One,
+            _ if self.names_lanes => Extent::Named,
             (all, active) if active == all => Extent::All,
             (_, _) => Extent::Active,
         };
         if active > 0 {
             print_scopes(&variables, extent, self.width, out)?;
         }
-        print_inactive(&inactive, out)?;
+        if !self.places_lanes {
+            print_inactive(&inactive, out)?;
+        }
         if active > 0 {
+            if self.says_reading {
+                print_reading(&variables, out)?;
+            }
             print_notes(&variables, out)?;
         }
         Ok(())
     }
 }
 
-/// Prints the notes that concern several variables.
-fn print_notes(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(), Failure> {
-    let names = |wanted: &dyn Fn(&VariableDocument) -> bool| {
-        let variables = variables.iter().filter(|variable| wanted(variable));
-        let names: Vec<_> = variables
-            .map(|variable| variable.name.to_string())
-            .collect();
-        names.join(", ")
-    };
-    let legacy = names(&|variable| variable.reading == LocationReading::LegacyLlvm);
-    if !legacy.is_empty() {
+/// Prints the names of the variables whose locations LLVM wrote without the DWARF extensions.
+fn print_reading(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(), Failure> {
+    let legacy = variables
+        .iter()
+        .filter(|variable| variable.reading == LocationReading::LegacyLlvm);
+    let names: Vec<String> = legacy.map(|variable| variable.name.to_string()).collect();
+    if !names.is_empty() {
+        let names = names.join(", ");
         writeln!(
             out,
-            "read by LLVM's conventions, without the DWARF extensions: {legacy}"
+            "the compiler did not write AMD's DWARF extensions; read as LLVM uses plain DWARF for GPUs: {names}"
         )?;
     }
+    Ok(())
+}
+
+/// Prints the notes that concern several variables.
+fn print_notes(variables: &[&VariableDocument], out: &mut dyn Write) -> Result<(), Failure> {
     let notes = variables
         .iter()
         .filter_map(|variable| Some((variable.note?, variable.name.to_string())));
@@ -204,7 +239,10 @@ pub(crate) fn styled_frame(frame: &FrameDocument, names: &FileNames<'_>) -> Stri
 /// The lanes that a single printed value stands for.
 #[derive(Clone, Copy)]
 enum Extent {
+    /// One lane was chosen.
     One,
+    /// Some lanes were chosen, which are named.
+    Named,
     Active,
     All,
 }
@@ -315,14 +353,16 @@ fn print_once(
     width: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let Some(lane) = row.lanes.first() else {
-        return Ok(());
+    let groups = row.groups();
+    let (shown, lanes) = match groups.first() {
+        Some((shown, lanes)) => (*shown, lanes.as_slice()),
+        None => return Ok(()),
     };
-    let shown = Shown::of(lane);
     let extent = match (extent, shown) {
-        (Extent::One, _) | (_, Shown::Missing { .. }) => "",
-        (Extent::Active, _) => " (all active lanes)",
-        (Extent::All, _) => " (all lanes)",
+        (Extent::Named, _) => format!(" ({})", numbered(lanes)),
+        (Extent::One, _) | (_, Shown::Missing { .. }) => String::new(),
+        (Extent::Active, _) => " (all active lanes)".to_owned(),
+        (Extent::All, _) => " (all lanes)".to_owned(),
     };
     let room = Room {
         width,

@@ -4,6 +4,7 @@ pub mod browser;
 pub mod cores;
 pub mod disassembly;
 pub mod elf;
+pub mod emulator;
 pub mod flow;
 pub mod fuzz;
 pub mod gimli_oracle;

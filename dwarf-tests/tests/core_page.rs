@@ -432,3 +432,62 @@ fn a_page_is_not_written_over_its_core() {
     let ran = hetdwarf(["core", core_text, "--html", nowhere.to_str().unwrap()]);
     assert_eq!(ran.status, 2);
 }
+
+/// Checks the pages of a fault, of a hang and of a log with axe-core, in a wide and a narrow window, light and dark. `HETDWARF_AXE` names the
+/// script. With `HETDWARF_SCREENSHOTS`, pictures of the pages are written.
+#[test]
+#[ignore = "it needs axe-core: .ci/axe"]
+fn pages_are_accessible() {
+    let axe = std::env::var_os("HETDWARF_AXE").expect("HETDWARF_AXE is not set");
+    let axe = std::fs::read_to_string(axe).unwrap();
+    let mut browser = Browser::start().expect("chromium is not installed");
+    for case in [
+        "fault/call-942",
+        "fault/inline-1100",
+        "hang/spin-1100",
+        "log",
+    ] {
+        let folder = Folder::new();
+        let (name, more) = match case {
+            "log" => {
+                let text = "wave_1: pc=0x7f4000001600 (stopped, reason: MEMORY_VIOLATION)\n\nsystem registers:\n  exec: ffffffff\n";
+                std::fs::write(folder.path("log"), text).unwrap();
+                ("log", None)
+            }
+            case => {
+                let case = fixture("triage").join(case);
+                let packed = std::fs::read(case.join("merged.core.gz")).unwrap();
+                let mut reader = flate2::read::GzDecoder::new(&*packed);
+                let mut file = std::fs::File::create(folder.path("merged.core")).unwrap();
+                std::io::copy(&mut reader, &mut file).unwrap();
+                ("merged.core", Some(case.display().to_string()))
+            }
+        };
+        let (input, path) = (folder.path(name), folder.path("page.html"));
+        let [input, out] = [&input, &path].map(|path| path.to_str().unwrap());
+        let source = more.iter().flat_map(|folder| ["--source-dir", folder]);
+        let ran = hetdwarf(["core", input, "--html", out].into_iter().chain(source));
+        assert!(ran.status < 2, "{}", ran.err);
+        for (width, height) in [(1280, 860), (400, 800)] {
+            browser.resize(width, height);
+            browser.open(&path);
+            for scheme in ["light", "dark"] {
+                browser.prefer(scheme);
+                let name = case.replace('/', "-");
+                browser.screenshot(&format!("{name}-{width}-{scheme}.png"));
+                browser.evaluate(&format!("{axe}; 0"));
+                let found = browser.evaluate(
+                    "axe.run().then(found => found.violations.map(one => `${one.id}: ${one.help}: ${one.nodes.map(node => node.html.slice(0, 200)).slice(0, 4)}`))",
+                );
+                assert_eq!(found, serde_json::json!([]), "{case} {width} {scheme}");
+                // Nothing is wider than the window.
+                let over = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
+                assert!(
+                    over.as_i64().unwrap() <= 0,
+                    "{case} {width}: {over} pixels too wide"
+                );
+            }
+        }
+        assert_eq!(browser.complaints(), Vec::<String>::new());
+    }
+}

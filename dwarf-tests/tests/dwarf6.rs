@@ -1,5 +1,5 @@
-//! DWARF 6 is read as far as it matches DWARF 5. clang 22 compiled the same program to both (`fixtures/shapes`). llvm-dwarfdump cannot read
-//! version 6, so its output for version 5 is the expected output.
+//! Tests DWARF 6, which is read as far as it matches DWARF 5. clang 22 compiled the same program to both versions (`fixtures/shapes`).
+//! llvm-dwarfdump cannot read version 6, so its output for version 5 is the expected output.
 
 use dwarf_tests::{fixture, hetdwarf};
 use serde_json::Value;
@@ -19,7 +19,8 @@ fn asked(version: u8, arguments: &[&str]) -> String {
     ran.out
 }
 
-/// Returns the output of `dump` without offsets of entries and lengths, which differ: the language has another attribute in version 6.
+/// Returns the output of `dump` without lengths and offsets of entries. These differ, because version 6 has another attribute for the
+/// language.
 fn lines(text: &str) -> Vec<String> {
     let is_offset = |word: &str| {
         let word = word.trim_matches(['(', ')', ':', ',', '[']);
@@ -49,7 +50,7 @@ fn entries_rows_and_lists_of_version_6_are_read() {
 }
 
 #[test]
-fn the_version_is_said() {
+fn info_has_the_version() {
     for version in [5, 6] {
         let document: Value =
             serde_json::from_str(&asked(version, &["info", "FILE", "--format", "json"])).unwrap();
@@ -60,7 +61,7 @@ fn the_version_is_said() {
     }
 }
 
-/// Nothing is a fault of version 6 alone.
+/// No finding is specific to version 6.
 #[test]
 fn verify_finds_the_same() {
     let of = |version| {
@@ -73,7 +74,7 @@ fn verify_finds_the_same() {
     assert_eq!(of(5), of(6));
 }
 
-/// The places of a location, by part: how many bits, and where.
+/// Returns the parts of a location: the number of bits, and the place.
 fn parts(dialect: &str, expression: &str) -> Result<(u128, Vec<(u128, String)>), String> {
     let arguments = [
         "eval",
@@ -104,9 +105,9 @@ fn parts(dialect: &str, expression: &str) -> Result<(u128, Vec<(u128, String)>),
     Ok((number(&place["bit_offset"]), all.collect()))
 }
 
-/// An overlay of four bytes, eight from the base. HET A.2.5.4.4.6: the result starts at the base and has the rest of its storage, and an
-/// overlay past the end is ill-formed. DWARF 6 (251120.1): the result is the whole storage of the base, at the offset of the base, and the
-/// bytes between its end and the overlay are undefined.
+/// Places an overlay of four bytes at eight bytes from the base. HET A.2.5.4.4.6: the result starts at the base and has the rest of its
+/// storage, and an overlay past the end is ill-formed. DWARF 6 (251120.1): the result is the whole storage of the base, at the offset of
+/// the base, and the bytes between its end and the overlay are undefined.
 #[test]
 fn overlays_have_the_meaning_of_the_dialect() {
     let over_memory =
@@ -136,7 +137,7 @@ fn overlays_have_the_meaning_of_the_dialect() {
     );
 }
 
-/// A composite of DWARF 6 begins with `DW_OP_composite`, and is a location at any time: it can be offset, and be a part.
+/// A composite of DWARF 6 begins with `DW_OP_composite`. It is always a location: it can be offset, and can be a part.
 #[test]
 fn a_composite_of_dwarf_6_is_a_location() {
     let text = "DW_OP_composite, DW_OP_regx SGPR4, DW_OP_piece 4, DW_OP_regx SGPR5, DW_OP_piece 4, DW_OP_lit4, DW_OP_offset";

@@ -1,10 +1,6 @@
-//! Compares the positions of waiting lanes in compiled programs with `goto` and irreducible loops with an emulator that knows the past and
-//! future of each lane, for `lane-pc` and for the additions of `annotate`.
+//! Compares the positions of waiting lanes with an emulator that knows the past and future of each lane. The programs have `goto` and
+//! irreducible loops. Both `lane-pc` and the additions of `annotate` are compared.
 
-#[path = "lane_goto/machine.rs"]
-mod machine;
-#[path = "lane_goto/program.rs"]
-mod program;
 #[path = "lane_goto/run.rs"]
 mod run;
 #[path = "lane_goto/source.rs"]
@@ -15,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use dwarf_tests::emulator::{Machine, Program as Emulated};
 use dwarf_tests::simulator::random::Random;
 use dwarf_tests::{llvm_tool, seeds};
 use hetdwarf::annotate::{Request, annotate};
@@ -23,8 +20,6 @@ use hetdwarf::inspect::{LanePcs, LanePlace, Program, Recovery, Stop, StopOptions
 use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
-use machine::Machine;
-use program::Program as Emulated;
 use run::{Failure, Waiting, run};
 
 const TARGETS: [(&str, WaveSize); 5] = [
@@ -35,7 +30,7 @@ const TARGETS: [(&str, WaveSize); 5] = [
     ("gfx1030", WaveSize::Wave32),
 ];
 
-/// The number of waiting lanes with an answer, and its quality.
+/// The number of waiting lanes with an answer, and the quality of the answers.
 #[derive(Clone, Debug, Default)]
 struct Figures {
     programs: usize,
@@ -43,9 +38,9 @@ struct Figures {
     waiting: usize,
     right: usize,
     wrong: usize,
-    /// The right answers with the line of the decision or of the arrival.
+    /// The number of right answers with the line of the decision or of the arrival.
     expected_line: usize,
-    /// The waiting lanes for which neither has a line.
+    /// The number of waiting lanes for which neither address has a line.
     no_line: usize,
     resumes: usize,
     unknown: BTreeMap<&'static str, usize>,
@@ -122,7 +117,7 @@ fn compare(
             continue;
         };
         if is_dwarf && expected.frame > 0 && *place == LanePlace::Elsewhere {
-            // Without call frame information attributes of callers are not asked.
+            // Without call frame information, the attributes of callers cannot be evaluated.
             continue;
         }
         figures.waiting += 1;
@@ -134,7 +129,7 @@ fn compare(
                 *figures.unknown.entry(reason.name()).or_default() += 1;
                 continue;
             }
-            // It is in a caller, but not known where.
+            // The lane is in a caller, but its position there is unknown.
             LanePlace::Elsewhere if expected.frame > 0 => {
                 *figures.unknown.entry("in a caller").or_default() += 1;
                 continue;
@@ -186,7 +181,7 @@ impl Drop for Folder {
     }
 }
 
-/// Runs one program for a processor, and stops it at some places.
+/// Runs one program for a processor, and stops it at several places.
 fn check(
     objdump: &Path,
     (path, wave_size): (&Path, WaveSize),
@@ -200,7 +195,7 @@ fn check(
     let ran = match run(&emulated, &mut machine, |_, _| {}) {
         Ok(ran) => ran,
         Err(Failure::TooLong) => return Ok(()),
-        // A rare instruction.
+        // The emulator lacks some rare instructions.
         Err(Failure::Instruction(name)) => {
             println!("{seed}: {name} is not emulated");
             return Ok(());
@@ -227,12 +222,12 @@ fn check(
     let annotate_too = std::env::var_os("HETDWARF_ONLY_RECOVERED").is_none();
     let wanted = |_: &str| annotate_too;
     let mut request = Request::new(&wanted);
-    // Without the machine code nothing else tells which lanes are active in whole-wave sections.
+    // Without the machine code, only this attribute gives the active lanes in whole-wave sections.
     request.active_lane = true;
     let annotated = annotate(&file, &Limits::default(), &request).unwrap();
     let annotated_object = CodeObject::parse(&annotated.file).unwrap();
     let annotated_program = Program::load(&annotated_object).unwrap();
-    // Functions that were left alone have no positions.
+    // Functions that `annotate` skipped have no positions.
     let left_alone: Vec<core::ops::Range<u64>> = (annotated.functions.iter())
         .filter(|function| function.left_alone.is_some())
         .map(|function| function.address..function.address + function.size)
@@ -275,9 +270,9 @@ fn check(
     }
 }
 
-/// `HETDWARF_SEED` takes other seeds, `HETDWARF_COUNT` so many of them.
+/// Uses the seed `HETDWARF_SEED` and `HETDWARF_COUNT` programs, if these variables are set.
 #[test]
-fn lanes_of_programs_with_goto_are_where_they_are() {
+fn lanes_of_programs_with_goto_are_located() {
     let (Some(clang), Some(objdump)) = (llvm_tool("clang"), llvm_tool("llvm-objdump")) else {
         return;
     };

@@ -227,11 +227,7 @@ fn a_package_of_other_libraries_is_not_the_one() {
     // Another file in its place is not read.
     fs::write(&path, b"secret").unwrap();
     let ran = run(&["info", "PATH"], &folder.path("lib/libapp.so"));
-    assert!(
-        ran.err.contains("which was not found"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("which was not found"), "{}", ran.err);
 }
 
 #[cfg(unix)]

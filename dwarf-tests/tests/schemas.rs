@@ -10,7 +10,7 @@ use dwarf_tests::{corpus, fixture, hetdwarf, of_producers, package, wave_cases};
 use jsonschema::Validator;
 use serde_json::Value;
 
-/// The schemas by their titles, and how many documents of each were valid.
+/// The schemas by title, each with its number of valid documents.
 struct Schemas {
     validators: BTreeMap<String, Validator>,
     valid: BTreeMap<String, u32>,
@@ -76,7 +76,7 @@ impl Schemas {
         }
     }
 
-    /// Asserts that everything was valid, and that there were documents of these names.
+    /// Asserts that all documents were valid, and that there were documents of the given names.
     fn finish(self, names: &[&str]) {
         let wrong = &self.wrong[..self.wrong.len().min(20)];
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));

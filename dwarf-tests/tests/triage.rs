@@ -498,3 +498,101 @@ fn variables_in_an_epilogue_are_those_of_their_function() {
         assert_eq!(value("v", lane), lane.to_string());
     }
 }
+
+/// The loop of `wait_for` reads the flag of its wave: the address is `flag + 4 * w`, worked out by hand in `fixtures/triage/README.md` from the
+/// kernel's arguments. No claim is made about the loops of a kernel at -O0, which reload their pointer in each pass.
+#[test]
+fn hangs_name_the_address_that_a_loop_polls() {
+    for case in ["hang/spin-1100", "hang/lock-90a"] {
+        let found = document(&fixture("triage").join(case), &[]);
+        let waves = list(&found["waves"]).iter();
+        println!("{case}: {}", found["verdict"]["text"]);
+        for wave in waves {
+            println!("{} {}", wave["index"], wave["polled"]);
+        }
+    }
+}
+
+/// The waves of a barrier are one group, although some were saved as running and some as stopped.
+#[test]
+fn waves_at_a_barrier_are_one_group() {
+    let (_folder, core) = unpacked("hang/spin-1100");
+    let ran = hetdwarf(["core", &core]);
+    let (_, groups) = ran.out.split_once("Waves by call stack\n").unwrap();
+    let groups: Vec<&str> = groups.lines().map(str::trim).collect();
+    assert_eq!(groups.len(), 3, "{}", ran.out);
+    let waiting = groups.iter().filter(|line| line.contains(" waiting "));
+    let waiting: Vec<&&str> = waiting.collect();
+    assert_eq!(waiting.len(), 1, "{}", ran.out);
+    assert!(waiting[0].starts_with("6 waiting  k (inlined) at spin-1100.cl:12"));
+    assert!(waiting[0].ends_with("waves 1-2, 4-7"));
+}
+
+/// One half of a core: the first line says which half is missing, and what to type.
+#[test]
+fn half_a_core_asks_for_the_other_half() {
+    let folder = Folder::of("gfx1100");
+    let [gpu, host] =
+        ["gpucore.4242", "core.4242"].map(|name| folder.path(name).display().to_string());
+    let ran = hetdwarf(["core", &gpu]);
+    let first: Vec<&str> = ran
+        .out
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .collect();
+    assert_eq!(
+        first
+            .join(" ")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" "),
+        "this is only the GPU's half of a core, and its waves are found through the host's half; give both: `hetdwarf core gpucore.PID core.PID`"
+    );
+    assert!(!ran.out.contains("0 waves"), "{}", ran.out);
+    let ran = hetdwarf(["core", &host]);
+    assert_eq!(ran.status, 2);
+    assert!(
+        ran.err.contains("this is only the host's half of a core")
+            && ran.err.contains("`hetdwarf core gpucore.PID core.PID`"),
+        "{}",
+        ran.err
+    );
+    // Both halves are enough.
+    let ran = hetdwarf(["core", &gpu, &host]);
+    assert!(!ran.out.contains("half"), "{}", ran.out);
+}
+
+/// A log with its code object has a page and snapshots, and the place of an address as far as it goes.
+#[test]
+fn a_log_has_a_page_and_snapshots() {
+    let folder = Folder::new();
+    let (path, object) = (folder.path("log"), fixture("triage/assert/assert.hsaco"));
+    let [log, page, out] =
+        ["log", "page.html", "out"].map(|name| folder.path(name).display().to_string());
+    let object = object.display().to_string();
+    let text = "wave_1: pc=0x7f4000001988 (stopped, reason: ASSERT_TRAP)\n\nsystem registers:\n  exec: fffffff0\n\n\
+                vector registers:\n  v0: [0] 00000582 [1] 00000582\n\n\
+                Disassembly for function k:\n    code object: file:///a\n    loaded at: [0x7f4000000000-0x7f4000004000]\n\
+                 => 0x7f4000001988 <+48>:    s_nop\nEnd of disassembly.\n";
+    std::fs::write(&path, text).unwrap();
+    let ran = hetdwarf([
+        "core", &log, "--object", &object, "--html", &page, "--export", &out,
+    ]);
+    assert!(ran.status < 2, "{}", ran.err);
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert!(
+        html.contains("id=\"wave-1\"") && html.contains("ASSERT") || html.contains("assert_trap")
+    );
+    let snapshot = json(&folder.path("out/wave-1.json"));
+    assert_eq!(snapshot["pc"], "0x7f4000001988");
+    let copied = std::fs::read(folder.path("out/object-0.hsaco")).unwrap();
+    assert_eq!(copied, std::fs::read(&object).unwrap());
+    for (address, expected) in [
+        ("0x7f4000001984", "in code object 0"),
+        ("0x10", "16 bytes after address 0: a null pointer"),
+        ("0x7f5000000000", "in no memory that is known"),
+    ] {
+        let ran = hetdwarf(["core", &log, "--object", &object, "--where", address]);
+        assert_eq!(ran.out, format!("{address}: {expected}\n"), "{}", ran.err);
+    }
+}

@@ -1,4 +1,4 @@
-//! Owned values answer like borrowed ones, from any thread, and wherever they are moved.
+//! Tests that owned values give the same answers as borrowed ones, on any thread and after moves.
 #![allow(
     clippy::unwrap_used,
     reason = "helpers of tests: a failure here is a failure of the test"
@@ -50,7 +50,7 @@ fn places(program: &Program<'_>) -> Result<Vec<(Option<String>, Option<u64>)>> {
 }
 
 #[test]
-fn a_program_outlives_what_it_was_made_of() {
+fn an_owned_program_outlives_its_inputs() {
     let bytes = demo("calls-O2.rocm.hsaco");
     let object = CodeObject::parse(&bytes).unwrap();
     let expected = places(&Program::load(&object).unwrap()).unwrap();
@@ -75,7 +75,7 @@ fn stacks(core: &GpuCore<'_>, programs: &Programs<'_>) -> Vec<Option<usize>> {
 }
 
 #[test]
-fn a_core_outlives_what_it_was_made_of() {
+fn an_owned_core_outlives_its_inputs() {
     let bytes = demo("demo.core");
     let core = GpuCore::open(&[&bytes], &Limits::default()).unwrap();
     let images = core.images();
@@ -89,9 +89,9 @@ fn a_core_outlives_what_it_was_made_of() {
     }
 }
 
-/// A code object that is given takes the place of the one at its address.
+/// A code object from the user replaces the one at its address.
 #[test]
-fn given_code_objects_take_the_place_of_lost_ones() {
+fn given_code_objects_replace_missing_ones() {
     let bytes = demo("demo.core");
     let core = GpuCore::open(&[&bytes], &Limits::default()).unwrap();
     let address = core.code_objects().first().unwrap().load_address;
@@ -126,7 +126,7 @@ fn symbolized(
 
 /// A symbolizer outlives its programs, and several threads query it at once. A core's symbolizer has the load addresses of the core.
 #[test]
-fn a_symbolizer_outlives_what_it_was_made_of() {
+fn an_owned_symbolizer_outlives_its_inputs() {
     const LOADED: LoadAddress = LoadAddress(0x7f40_0000_0000);
     let bytes = demo("calls-O2.rocm.hsaco");
     let object = CodeObject::parse(&bytes).unwrap();

@@ -1,4 +1,4 @@
-//! Writing call frame information, for a compiler in Python.
+//! Writes call frame information, for compilers in Python.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use hetdwarf::frame::write::{
 
 use crate::error::Failure;
 
-/// Writes call frame information: functions in the order of the code, each with what its instructions did.
+/// A writer of call frame information. It takes functions in the order of the code, each with the effects of its instructions.
 ///
 /// ```python
 /// >>> writer = hetdwarf.CfiWriter("gfx1100", 32)
@@ -36,14 +36,14 @@ pub struct CfiWriter {
     functions: Vec<FunctionFrame>,
 }
 
-/// A field of a section that takes an address: symbol and addend, absolute.
+/// A field of a section that takes an absolute address: a symbol plus an addend.
 #[pyclass(frozen, get_all, module = "hetdwarf")]
 pub struct Relocation {
     /// The offset of the field in the section, in bytes.
     offset: u64,
-    /// The symbol; None for the start of this section in the one that the linker makes of all.
+    /// The symbol; None for the start of this section in the linked output.
     symbol: Option<String>,
-    /// What is added to the address. The field holds it too.
+    /// The addend. The field holds it too.
     addend: u64,
     /// The size of the field, in bytes: 4 or 8.
     size: u8,
@@ -71,7 +71,7 @@ impl CfiWriter {
         found.ok_or_else(|| PyValueError::new_err(format!("there is no register {name:?}")))
     }
 
-    /// A mask: None is EXEC as it was on entry, a name a register that holds it, a name and a number a lane of a vector register.
+    /// Reads a mask: None for EXEC as it was on entry, a name for a register, or a name and a number for a lane of a vector register.
     fn mask(&self, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Mask> {
         let Some(mask) = mask else {
             return Ok(Mask::ExecOnEntry);
@@ -88,7 +88,7 @@ impl CfiWriter {
         })
     }
 
-    /// Says something of the function that was begun last, from an offset of its code on.
+    /// Adds a rule to the current function, from an offset of its code on.
     fn say(
         &mut self,
         code_offset: u64,
@@ -112,10 +112,10 @@ impl CfiWriter {
 
 #[pymethods]
 impl CfiWriter {
-    /// A writer without functions.
+    /// Creates a writer without functions.
     ///
     /// * target: the target ID, `gfx90a` for example.
-    /// * `wave_size`: lanes of the waves, 32 or 64.
+    /// * `wave_size`: the lanes of a wave, 32 or 64.
     #[new]
     fn new(target: &str, wave_size: u64) -> PyResult<CfiWriter> {
         let target: TargetId = target.parse().map_err(Failure::from)?;
@@ -128,8 +128,7 @@ impl CfiWriter {
         })
     }
 
-    /// Begins a function: what follows is said of it. Each of the following methods takes first the offset of the byte after the instruction
-    /// that does it.
+    /// Begins a function. The following methods describe it. Each takes the offset of the byte after the instruction as its first argument.
     ///
     /// * symbol: the symbol at its first instruction.
     /// * size: the size of its code, in bytes.
@@ -144,7 +143,7 @@ impl CfiWriter {
         Ok(())
     }
 
-    /// The CFA is what a scalar register holds now, plus an offset in the units of the register.
+    /// Declares that the CFA is the current value of a scalar register, plus an offset in the units of the register.
     #[pyo3(signature = (code_offset, register, offset = 0))]
     fn cfa_from_register(&mut self, code_offset: u64, register: &str, offset: i64) -> PyResult<()> {
         let register = self.register(register)?;
@@ -153,30 +152,30 @@ impl CfiWriter {
         })
     }
 
-    /// The CFA is what a lane of a vector register holds.
+    /// Declares that the CFA is in a lane of a vector register.
     fn cfa_from_lane(&mut self, code_offset: u64, vector: &str, number: u8) -> PyResult<()> {
         let (vector, lane) = (self.register(vector)?, lane(number)?);
         self.say(code_offset, |frame| frame.cfa_from_lane(vector, lane))
     }
 
-    /// The function is a kernel: its CFA is the start of the wave's scratch, and nobody called it.
+    /// Declares that the function is a kernel: its CFA is the start of the wave's scratch, and it has no caller.
     fn kernel_entry(&mut self, code_offset: u64) -> PyResult<()> {
         self.say(code_offset, FunctionFrame::kernel_entry)
     }
 
-    /// The caller's stack pointer is the CFA.
+    /// Declares that the caller's stack pointer, in this register, equals the CFA.
     fn stack_pointer_from_cfa(&mut self, code_offset: u64, register: &str) -> PyResult<()> {
         let register = self.register(register)?;
         self.say(code_offset, |frame| frame.stack_pointer_from_cfa(register))
     }
 
-    /// The return address is in a pair of scalar registers, of which this is the lower one.
+    /// Declares that the return address is in a pair of scalar registers, of which this is the lower one.
     fn return_address_in_pair(&mut self, code_offset: u64, register: &str) -> PyResult<()> {
         let place = ReturnAddress::Pair(self.register(register)?);
         self.say(code_offset, |frame| frame.return_address_in(place))
     }
 
-    /// The return address is in a lane of a vector register and the next one.
+    /// Declares that the return address is in a lane of a vector register and the lane after it.
     fn return_address_in_lanes(
         &mut self,
         code_offset: u64,
@@ -191,19 +190,19 @@ impl CfiWriter {
         self.say(code_offset, |frame| frame.return_address_in(place))
     }
 
-    /// There is no return address: the function is not called but dispatched.
+    /// Declares that there is no return address, because the function is dispatched and not called.
     fn return_address_undefined(&mut self, code_offset: u64) -> PyResult<()> {
         let place = ReturnAddress::Undefined;
         self.say(code_offset, |frame| frame.return_address_in(place))
     }
 
-    /// A register was copied to another.
+    /// Declares that a register was copied to another.
     fn saved_in_register(&mut self, code_offset: u64, register: &str, to: &str) -> PyResult<()> {
         let (register, to) = (self.register(register)?, self.register(to)?);
         self.say(code_offset, |frame| frame.saved_in_register(register, to))
     }
 
-    /// A scalar register was written to a lane of a vector register.
+    /// Declares that a scalar register was written to a lane of a vector register.
     fn saved_in_lane(
         &mut self,
         code_offset: u64,
@@ -218,9 +217,9 @@ impl CfiWriter {
         })
     }
 
-    /// The lanes of a mask of a vector register were copied to another.
+    /// Declares that the lanes of a vector register in a mask were copied to another vector register.
     ///
-    /// * mask: None for EXEC as it was on entry, or a register that holds it, or a vector register and its lane.
+    /// * mask: None for EXEC as it was on entry, a register that holds the mask, or a vector register and its lane.
     #[pyo3(signature = (code_offset, register, vector, mask = None))]
     fn saved_in_vector(
         &mut self,
@@ -236,10 +235,10 @@ impl CfiWriter {
         })
     }
 
-    /// The lanes of a mask of a vector register were stored in scratch, `offset` bytes of a lane after the CFA.
+    /// Declares that the lanes of a vector register in a mask were stored to scratch, `offset` bytes per lane after the CFA.
     ///
-    /// * mask: as of `saved_in_vector`.
-    /// * inactive: the lanes that are not in the mask were stored, and the others are still in the register.
+    /// * mask: see `saved_in_vector`.
+    /// * inactive: the lanes outside the mask were stored, and the other lanes are still in the register.
     #[pyo3(signature = (code_offset, register, offset, mask = None, inactive = false))]
     fn saved_to_scratch(
         &mut self,
@@ -259,7 +258,7 @@ impl CfiWriter {
         })
     }
 
-    /// All lanes of a vector register were stored in scratch, `offset` bytes of a lane after the CFA.
+    /// Declares that all lanes of a vector register were stored to scratch, `offset` bytes per lane after the CFA.
     fn saved_to_scratch_whole(
         &mut self,
         code_offset: u64,
@@ -272,34 +271,34 @@ impl CfiWriter {
         })
     }
 
-    /// What the caller had in a register is lost.
+    /// Declares that the caller's value of a register is lost.
     fn clobbered(&mut self, code_offset: u64, register: &str) -> PyResult<()> {
         let register = self.register(register)?;
         self.say(code_offset, |frame| frame.clobbered(register))
     }
 
-    /// A register holds the caller's value again.
+    /// Declares that a register holds the caller's value again.
     fn restored(&mut self, code_offset: u64, register: &str) -> PyResult<()> {
         let register = self.register(register)?;
         self.say(code_offset, |frame| frame.restored(register))
     }
 
-    /// Remembers all that is said here, for `restore`.
+    /// Saves the current rules for `restore`.
     fn remember(&mut self, code_offset: u64) -> PyResult<()> {
         self.say(code_offset, FunctionFrame::remember)
     }
 
-    /// What was remembered last holds again.
+    /// Restores the rules that were saved last.
     fn restore(&mut self, code_offset: u64) -> PyResult<()> {
         self.say(code_offset, FunctionFrame::restore)
     }
 
-    /// Writes call frame instructions as they are.
+    /// Adds call frame instructions as bytes, unchanged.
     fn escape(&mut self, code_offset: u64, instructions: &[u8]) -> PyResult<()> {
         self.say(code_offset, |frame| frame.escape(instructions))
     }
 
-    /// The section `.debug_frame` of all functions: its bytes, and where addresses have to be filled in.
+    /// Returns the section `.debug_frame` of all functions: its bytes, and the fields that need an address.
     fn section<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Vec<Relocation>)> {
         let written = self.table().write().map_err(Failure::from)?;
         let points = written.relocations.into_iter().map(|point| Relocation {
@@ -314,7 +313,7 @@ impl CfiWriter {
         Ok((PyBytes::new(py, &written.bytes), points.collect()))
     }
 
-    /// The same as directives of LLVM 22's assembler (`.cfi_…`), function by function.
+    /// Returns the call frame information as directives of LLVM 22's assembler (`.cfi_…`), function by function.
     fn directives(&self) -> PyResult<String> {
         let mut all = String::new();
         for function in self.table().directives().map_err(Failure::from)? {

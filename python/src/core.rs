@@ -29,15 +29,15 @@ use crate::wave::WaveSource;
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Core {
     loaded: Arc<LoadedCore>,
-    /// Code objects that the user gave, each with its load address.
+    /// Code objects from the user, each with its load address.
     given: Vec<(LoadAddress, Arc<[u8]>)>,
     waves: Vec<Py<CoreWave>>,
     problems: Vec<String>,
 }
 
-/// Opens a GPU core file: the merged one, or the GPU's and the host's in either order.
+/// Opens a GPU core file: a merged one, or the GPU's and the host's in either order.
 ///
-/// * objects: code objects in place of lost ones, each a path (or bytes) with its load address.
+/// * objects: code objects in place of missing ones, each a path (or bytes) with its load address.
 #[pyfunction]
 #[pyo3(signature = (*files, objects = None))]
 pub fn open_core(
@@ -93,16 +93,16 @@ impl Core {
         self.waves.iter().map(|wave| wave.clone_ref(py)).collect()
     }
 
-    /// What could not be read, in words.
+    /// The messages about unreadable parts of the core.
     #[getter]
     fn problems(&self) -> Vec<String> {
         self.problems.clone()
     }
 
-    /// What happened: the document of `hetdwarf core --format json`, with the verdict, the workgroups, and of each wave that stopped for a
-    /// memory violation the access at fault.
+    /// Returns the document of `hetdwarf core --format json`: the verdict, the workgroups, and the faulting access of each wave that
+    /// stopped for a memory violation.
     ///
-    /// * `fault_address`: the address that the runtime said a wave has faulted at, or that of its page.
+    /// * `fault_address`: the fault address that the runtime reported for a wave, or the address of its page.
     #[pyo3(signature = (fault_address = None))]
     fn describe(&self, py: Python<'_>, fault_address: Option<u64>) -> PyResult<Py<PyAny>> {
         let found = py.detach(|| {
@@ -120,7 +120,7 @@ impl Core {
         json::to_python(py, &value)
     }
 
-    /// The code objects that are known, by their load address.
+    /// The known code objects, with their load addresses.
     #[getter]
     fn objects(&self, py: Python<'_>) -> PyResult<Vec<(u64, Object)>> {
         let found = py.detach(|| {
@@ -156,29 +156,29 @@ impl Core {
 pub struct CoreWave {
     core: Arc<LoadedCore>,
     position: usize,
-    /// Its number in the list, from 1, as `--wave` takes it.
+    /// The wave's number in the list, from 1, as `--wave` takes it.
     #[pyo3(get)]
     index: usize,
-    /// Where it stands: an address of the process.
+    /// The program counter, as an address of the process.
     #[pyo3(get)]
     pc: u64,
-    /// Its execution mask: a bit for each lane.
+    /// The execution mask, one bit per lane.
     #[pyo3(get)]
     exec: u64,
-    /// How many lanes it has.
+    /// The number of lanes.
     #[pyo3(get)]
     wave_size: u64,
     /// `running`, `stopped` or `unsure`.
     #[pyo3(get)]
     state: &'static str,
     reasons: serde_json::Value,
-    /// The packet of its queue that dispatched it.
+    /// The number of the wave's dispatch packet in its queue.
     #[pyo3(get)]
     packet_id: Option<u64>,
     /// The work-group's coordinates in the grid.
     #[pyo3(get)]
     workgroup: Option<(u32, u32, u32)>,
-    /// Its number in the work-group.
+    /// The wave's number in the work-group.
     #[pyo3(get)]
     wave_in_group: Option<u32>,
 }
@@ -208,13 +208,13 @@ impl CoreWave {
 
 #[pymethods]
 impl CoreWave {
-    /// Why it stopped, by the names of `hetdwarf-core/1`; empty if a debugger stopped it, or it runs.
+    /// The reasons why the wave stopped, as `hetdwarf-core/1` names them. Empty if a debugger stopped the wave, or if it runs.
     #[getter]
     fn reasons(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         json::to_python(py, &self.reasons)
     }
 
-    /// Its stop.
+    /// Returns the stop of the wave.
     #[pyo3(signature = (strict = false))]
     fn stop(&self, py: Python<'_>, strict: bool) -> PyResult<Stop> {
         if strict {

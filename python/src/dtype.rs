@@ -1,4 +1,4 @@
-//! numpy's dtypes of types. They depend on the type alone, never on values.
+//! Maps types to dtypes of numpy. They depend on the type alone, never on values.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -9,22 +9,22 @@ use hetdwarf::display::{self, ScalarKind, scalar_format};
 
 use crate::value::{DEPTH, record};
 
-/// How many fields all structures of a dtype have: types of a damaged file may contain each other often.
+/// The most fields of all structures of a dtype. The types of a damaged file may contain each other many times.
 const MOST_FIELDS: usize = 1 << 12;
 
 /// The most bytes of a dtype.
 const MOST_BYTES: u64 = i32::MAX as u64;
 
-/// The most dimensions of an array of numpy 1, besides that of the lanes.
+/// The most dimensions of an array in numpy 1, without the dimension of the lanes.
 const MOST_DIMENSIONS: usize = 31;
 
-/// The conversion of numbers that numpy has no dtype for.
+/// The conversion for numbers without a dtype in numpy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conversion {
     None,
-    /// Truth values of several bytes, held as integers.
+    /// Truth values of several bytes, stored as integers.
     Boolean,
-    /// The upper halves of `float32`, held as `uint16`.
+    /// The upper halves of `float32`, stored as `uint16`.
     Bfloat16,
 }
 
@@ -50,15 +50,15 @@ pub enum Dtype {
     Array(Box<Dtype>, Vec<u64>),
 }
 
-/// A type as an array of numpy: the dimensions after that of the lanes, and the elements.
+/// A type as a numpy array: its element, and the dimensions after the dimension of the lanes.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// None if they are not constants.
+    /// None if a dimension is not a constant.
     pub dimensions: Option<Vec<u64>>,
-    /// The dtype of an element, if there is one that has its bytes.
+    /// The dtype of an element, if a dtype can represent its bytes.
     pub dtype: Option<Dtype>,
     pub conversion: Conversion,
-    /// The size of the whole in bytes, if there is a dtype.
+    /// The size of the whole value in bytes, if there is a dtype.
     pub size: u64,
 }
 
@@ -117,7 +117,7 @@ impl Layout {
         }
     }
 
-    /// The dtype of a whole value, if there is one.
+    /// Returns the dtype of a whole value, if there is one.
     pub fn whole(self) -> Option<Dtype> {
         let (dtype, dimensions) = (self.dtype?, self.dimensions?);
         match (self.conversion, dimensions.is_empty()) {
@@ -143,7 +143,7 @@ impl Maker<'_> {
         ty
     }
 
-    /// The element type of arrays of arrays, and the dimensions; None if they are not constants.
+    /// Returns the element type of arrays of arrays, and the dimensions. The dimensions are None if one is not a constant.
     fn elements(&self, ty: TypeId) -> (TypeId, Option<Vec<u64>>) {
         let mut ty = self.resolved(ty);
         let mut all = Some(Vec::new());
@@ -187,7 +187,7 @@ impl Maker<'_> {
         false
     }
 
-    /// The size of an element in bytes.
+    /// Returns the size of an element in bytes.
     fn scalar_size(&self, element: TypeId) -> Option<u64> {
         match scalar_format(self.types, element) {
             Some(format) => Some(format.bit_size / 8),
@@ -195,7 +195,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The code of a scalar, or of the elements of a vector base type.
+    /// Returns the code of a scalar, or of the elements of a vector base type.
     fn scalar(&self, element: TypeId) -> Option<(String, Conversion)> {
         let format = scalar_format(self.types, element)?;
         let size = format.bit_size / 8;
@@ -248,7 +248,7 @@ impl Maker<'_> {
         Some(Dtype::Array(Box::new(element), dimensions))
     }
 
-    /// Adds the members of a record that starts at an offset; None if one of them has no dtype.
+    /// Adds the members of a record that starts at an offset. Returns None if one of them has no dtype.
     fn fields(
         &self,
         members: &[Member],
@@ -272,7 +272,7 @@ impl Maker<'_> {
                         return None;
                     }
                     let dtype = self.dtype(member.ty, left, depth)?;
-                    // As in a dictionary: of several with one name the last.
+                    // As in a dictionary, the last of several fields with the same name wins.
                     fields.retain(|(known, ..)| known != name);
                     fields.push((name.clone(), dtype, at));
                 }

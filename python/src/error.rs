@@ -1,4 +1,4 @@
-//! The exceptions, and how failures become them.
+//! Defines the exceptions, and converts failures to them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -64,11 +64,11 @@ create_exception!(
     "Some bits of the value are missing: `bytes` has the others, `undefined` the half-open ranges of missing bits."
 );
 
-/// A failure without the interpreter, which is released while questions run.
+/// A failure that needs no interpreter, which is released while queries run.
 #[derive(Clone, Debug)]
 pub enum Failure {
     Library(hetdwarf::Error),
-    /// A failure of the library, and what it is about.
+    /// A failure of the library, and its subject.
     About(String, hetdwarf::Error),
     Unavailable(String),
     OptimizedOut(String),
@@ -93,7 +93,7 @@ impl From<hetdwarf::Error> for Failure {
 }
 
 impl Failure {
-    /// The failure with a message that a terminal cannot obey: names of files and of their contents are in it.
+    /// Escapes the message, which may contain names from the file, for terminals.
     fn escaped(self) -> Failure {
         let with = |make: fn(String) -> Failure, message: String| make(shown(&message));
         match self {
@@ -169,6 +169,7 @@ fn of_library(error: &hetdwarf::Error, message: String) -> PyErr {
                 | "ill-formed"
                 | "stack-underflow"
                 | "type-mismatch"
+                | "wave-size"
                 | "malformed"
         ) =>
         {
@@ -178,12 +179,12 @@ fn of_library(error: &hetdwarf::Error, message: String) -> PyErr {
     }
 }
 
-/// Locks what no panic can leave half done.
+/// Locks data that a panic cannot leave inconsistent.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs something with the interpreter released. A panic, which would be a mistake of this package, is an `Error`.
+/// Runs a function with the interpreter released. A panic, which is a bug of this package, becomes an `Error`.
 pub fn detached<R: Send>(
     py: Python<'_>,
     run: impl FnOnce() -> Result<R, PyErr> + Send,
@@ -195,7 +196,7 @@ pub fn detached<R: Send>(
     })
 }
 
-/// Reads a file with the interpreter released: what is read may be written by another of its threads.
+/// Reads a file with the interpreter released, because another Python thread may be writing the file.
 pub fn read_file(py: Python<'_>, path: &Path) -> PyResult<Vec<u8>> {
     let read = py.detach(|| std::fs::read(path));
     read.map_err(|error| match error.raw_os_error() {
@@ -205,7 +206,7 @@ pub fn read_file(py: Python<'_>, path: &Path) -> PyResult<Vec<u8>> {
                 .and_then(|os| os.call_method1("strerror", (number,)))
                 .and_then(|text| text.extract::<String>());
             let text = text.unwrap_or_else(|_| error.to_string());
-            // Python chooses `FileNotFoundError` and its like.
+            // Python chooses the subclass, for example `FileNotFoundError`.
             PyOSError::new_err((number, text, path.as_os_str().to_owned()))
         }
         None => error.into(),

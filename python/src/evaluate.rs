@@ -1,4 +1,4 @@
-//! Expressions of DWARF by themselves.
+//! Evaluates DWARF expressions.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -14,9 +14,9 @@ use crate::error::Failure;
 use crate::json;
 use crate::wave::{self, Asked, WaveSource};
 
-/// Evaluates an expression of DWARF: its bytes, or operations as llvm-dwarfdump prints them.
+/// Evaluates a DWARF expression: its bytes, or operations as llvm-dwarfdump prints them.
 ///
-/// The answer is that of `hetdwarf eval --format json` for the lanes: all of the wave, one, or none in focus.
+/// Returns the document of `hetdwarf eval --format json` for all lanes of the wave, for one lane, or without a lane in focus.
 ///
 /// ```python
 /// >>> hetdwarf.evaluate("DW_OP_lit21, DW_OP_dup, DW_OP_plus, DW_OP_stack_value", read=32)["lanes"][0]["read"]["bytes"]
@@ -37,11 +37,8 @@ pub fn evaluate(
         Err(_) => Source::Text(expression.extract()?),
     };
     let wave = wave.map(|wave| WaveSource::new(wave, None)).transpose()?;
-    let size = match &wave {
-        Some(WaveSource::Snapshot(wave)) => wave.wave_size(),
-        Some(WaveSource::Callbacks(callbacks)) => callbacks.wave_size,
-        Some(WaveSource::Core(..)) | None => WaveSize::Wave64,
-    };
+    let size = wave.as_ref().and_then(WaveSource::wave_size);
+    let size = size.unwrap_or(WaveSize::Wave64);
     let lanes: Vec<Lane> = match lane {
         None => match &wave {
             Some(WaveSource::Snapshot(wave)) => wave.focus_lane().into_iter().collect(),
@@ -82,7 +79,7 @@ pub fn evaluate(
     json::to_python(py, &document)
 }
 
-/// The document's answer; with a wave, its pc and its load address.
+/// Evaluates the expression for the document. A wave adds its pc and its load address.
 fn answer(
     expression: &Source,
     options: &EvalOptions,

@@ -1,4 +1,4 @@
-//! What `verify` finds, as plain data that can be sent to another process.
+//! Findings of `verify`, as plain data that can be sent to another process.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -9,7 +9,7 @@ use hetdwarf::verify::Finding as LibraryFinding;
 
 use crate::text::shown;
 
-/// Something that is wrong. It can be pickled, and compared.
+/// A problem that `verify` found. It can be pickled and compared.
 ///
 /// ```python
 /// >>> finding = obj.verify(rules=["cfi-*"])[0]
@@ -23,27 +23,27 @@ use crate::text::shown;
 #[pyclass(frozen, get_all, module = "hetdwarf")]
 #[derive(PartialEq, Eq, Hash)]
 pub struct Finding {
-    /// The rule that it breaks, as `hetdwarf verify --explain` takes it.
+    /// The name of the broken rule, as `hetdwarf verify --explain` takes it.
     rule: String,
     /// `error`, `warning` or `note`.
     severity: String,
     /// The section of the specification that states the rule: `HET A.6.4.1`, `DWARF 5 §6.4.1`.
     spec: String,
-    /// What is wrong, in words.
+    /// The message that describes the problem.
     message: String,
-    /// What to do about it.
+    /// The way to fix the problem.
     help: Option<String>,
-    /// The section that it is in.
+    /// The section with the problem.
     section: String,
     /// The offset in that section.
     offset: Option<u64>,
-    /// The first address in the code object at which it matters.
+    /// The first affected address in the code object.
     pc: Option<u64>,
-    /// The function that the address is in.
+    /// The function at this address.
     function: Option<String>,
-    /// The source file of the address.
+    /// The source file at this address.
     file: Option<String>,
-    /// The line of the address.
+    /// The line at this address.
     line: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ impl Finding {
     }
 }
 
-/// The names, then the numbers of a finding.
+/// The strings of a finding, then its numbers.
 type Fields = (
     (String, String, String, String, String),
     (Option<String>, Option<String>, Option<String>),

@@ -1,4 +1,4 @@
-//! What is read of variables and of expressions in each lane, without the interpreter.
+//! Reads variables and expressions in each lane, without the interpreter.
 
 use hetdwarf::arch::{Lane, WaveSize};
 use hetdwarf::debug_info::types::{TypeId, TypeTable};
@@ -11,21 +11,21 @@ use hetdwarf::report::{AbsentLanes, RecoveredDocument, lane_message};
 use crate::error::Failure;
 use crate::wave;
 
-/// What is known of a value in one lane.
+/// A value in one lane.
 pub struct LaneValue {
     pub state: ValueStateKind,
     pub ty: TypeId,
     pub bits: Bits,
     /// The size of a bit-field, in bits.
     pub bit_field: Option<u64>,
-    /// Where the type and the bits alone do not tell the text.
+    /// The text, if the type and the bits alone do not determine it.
     pub text: Option<String>,
     pub message: String,
-    /// Why it could not be found out.
+    /// The error, if the value could not be read.
     pub error: Option<hetdwarf::Error>,
-    /// True if it is larger than the limit of one value.
+    /// True if the value exceeds the size limit of one value.
     pub is_too_large: bool,
-    /// What it is, if the debugging information does not give it here.
+    /// The recovered value, if the debugging information does not give the value here.
     pub recovered: Option<RecoveredDocument>,
 }
 
@@ -75,7 +75,7 @@ impl Found {
 }
 
 impl Found {
-    /// Says of lanes that did not enter the frame where they are.
+    /// Adds the positions of lanes that did not enter the frame.
     fn say_where(&mut self, absent: &AbsentLanes) {
         for (lane, value) in wave::lanes(self.size).into_iter().zip(&mut self.lanes) {
             if value.state == ValueStateKind::NotInFrame {
@@ -105,7 +105,7 @@ impl LaneValue {
             .then(|| value.bits(lane).ok().flatten())
             .flatten();
         let recovered = value.recovered().filter(|_| state.kind().is_recovered());
-        // What pointers stand for that have no bits is known to the stop alone.
+        // Only the stop knows the targets of implicit pointers, which have no bits.
         let text = matches!(state, ValueState::Partial)
             .then(|| value.text(lane, types, &Options::default()));
         LaneValue {
@@ -121,7 +121,7 @@ impl LaneValue {
         }
     }
 
-    /// The reason why there is no whole value.
+    /// Returns the reason why the value is missing or incomplete.
     pub fn failure(&self, name: &str, lane: u8) -> Failure {
         if let Some(error) = &self.error {
             return Failure::About(format!("{name} in lane {lane}"), error.clone());
@@ -153,7 +153,7 @@ impl LaneValue {
     }
 }
 
-/// The bits that are not there, for whatever reason.
+/// Returns the ranges of missing bits, for any reason.
 fn missing(bits: &Bits) -> Vec<(u64, u64)> {
     let mut all = Mask::default();
     for range in bits
@@ -170,7 +170,7 @@ fn missing(bits: &Bits) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// The variables of a frame.
+/// Reads the variables of a frame.
 pub fn variables(frame: &StopFrame<'_, '_, '_>) -> Result<(Vec<Found>, TypeTable), Failure> {
     let mut types = TypeTable::default();
     let values = frame.variables(&mut types)?;
@@ -187,7 +187,7 @@ pub fn variables(frame: &StopFrame<'_, '_, '_>) -> Result<(Vec<Found>, TypeTable
     Ok((found, types))
 }
 
-/// The value of an expression of C in all lanes.
+/// Evaluates a C expression in all lanes.
 pub fn expression(
     frame: &StopFrame<'_, '_, '_>,
     text: &str,
@@ -234,7 +234,7 @@ pub fn expression(
     Ok((found, query.types().clone()))
 }
 
-/// The failure of an expression that cannot be parsed or typed.
+/// Returns the failure for an expression that cannot be parsed or typed.
 pub fn wrong_expression(text: &str, error: &QueryError) -> Failure {
     Failure::Malformed(format!(
         "{text}: {} (at offset {})",

@@ -1,4 +1,4 @@
-//! Frames of a stop: where they are, their variables, registers and expressions.
+//! Provides frames of a stop: their location, variables, registers and expressions.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -42,7 +42,7 @@ pub struct Frame {
     pub data: Py<StopData>,
     pub index: usize,
     pub kind: &'static str,
-    /// The number of its call frame.
+    /// The number of the call frame.
     pub call: usize,
     pub pc: u64,
     pub function: Option<String>,
@@ -54,7 +54,7 @@ pub struct Frame {
     pub approximate: bool,
     pub cfa: Option<(&'static str, u128)>,
     pub registers: serde_json::Value,
-    /// As of how many writes.
+    /// The variables, with the number of writes before they were read.
     pub variables: Mutex<Option<(u64, Variables)>>,
 }
 
@@ -67,7 +67,7 @@ impl Frame {
         }
     }
 
-    /// The names of its variables, each once, the innermost scope first.
+    /// Returns the names of the variables, each once, the innermost scope first.
     fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let mut names: Vec<String> = Vec::new();
         let mut seen = BTreeSet::new();
@@ -80,7 +80,15 @@ impl Frame {
         Ok(names)
     }
 
-    /// Its variables, read once until something is written.
+    /// Explains why there is no variable with a name.
+    fn no_such(&self, py: Python<'_>, wanted: &str) -> PyResult<String> {
+        let names = self.names(py)?;
+        let ask = |frame: &StopFrame<'_, '_, '_>| Ok(frame.missing_variable(wanted, &names)?);
+        let reason = self.data.get().ask_frame(py, self.index, ask)?;
+        Ok(shown(&format!("{wanted}: {reason}")))
+    }
+
+    /// Returns the variables. They are cached until the next write.
     fn found(&self, py: Python<'_>) -> PyResult<Variables> {
         let written = self.data.get().written.load(Ordering::Relaxed);
         if let Some((as_of, found)) = &*lock(&self.variables)
@@ -115,7 +123,7 @@ impl Frame {
         variables.try_for_each(|variable| visit.call(variable))
     }
 
-    /// The number; 0 is the innermost. Every inlined call is a frame of its own.
+    /// The number of the frame; 0 is the innermost. Every inlined call is a separate frame.
     #[getter]
     fn index(&self) -> usize {
         self.index
@@ -127,13 +135,13 @@ impl Frame {
         self.kind
     }
 
-    /// The number of the call frame that it is, or is inlined in.
+    /// The number of the call frame that this frame is, or is inlined in.
     #[getter]
     fn call_frame(&self) -> usize {
         self.call
     }
 
-    /// The program location, an address of the process.
+    /// The program location, as an address of the process.
     #[getter]
     fn pc(&self) -> u64 {
         self.pc
@@ -145,25 +153,25 @@ impl Frame {
         self.function.as_deref()
     }
 
-    /// The function's name for the linker.
+    /// The function's name as the linker sees it.
     #[getter]
     fn linkage_name(&self) -> Option<&str> {
         self.linkage_name.as_deref()
     }
 
-    /// How many bytes after the symbol the program location is.
+    /// The distance of the program location from the start of the symbol, in bytes.
     #[getter]
     fn symbol_offset(&self) -> Option<u64> {
         self.symbol_offset
     }
 
-    /// The path of the source file, as the line table gives it.
+    /// The path of the source file in the line table.
     #[getter]
     fn file(&self) -> Option<&str> {
         self.file.as_deref()
     }
 
-    /// The line in that file; of a frame with an inlined call in it that of the call.
+    /// The line in that file. If the frame contains an inlined call, the line of that call.
     #[getter]
     fn line(&self) -> Option<u64> {
         self.line
@@ -175,7 +183,7 @@ impl Frame {
         self.column
     }
 
-    /// True if the program location has line 0, and the line is that of the nearest row before it.
+    /// True if the program location has line 0, so that `line` is from the nearest row before it.
     #[getter]
     fn approximate(&self) -> bool {
         self.approximate
@@ -193,7 +201,7 @@ impl Frame {
         Ok(Some(dict))
     }
 
-    /// What the registers had in this frame that call frame information says something of, as in `hetdwarf-unwind/2`.
+    /// The registers of this frame that call frame information describes, as in `hetdwarf-unwind/2`.
     #[getter]
     fn registers(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         json::to_python(py, &self.registers)
@@ -209,16 +217,17 @@ impl Frame {
             .collect())
     }
 
-    /// The innermost variable of a name.
+    /// Returns the innermost variable with a name.
     fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<Py<Variable>> {
         let all = self.found(py)?;
         let found = all.iter().find(|variable| variable.get().is_named(name));
-        found
-            .map(|variable| variable.clone_ref(py))
-            .ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+        match found {
+            Some(variable) => Ok(variable.clone_ref(py)),
+            None => Err(PyKeyError::new_err(self.no_such(py, name)?)),
+        }
     }
 
-    /// The innermost variable of a name; `default` if there is none.
+    /// Returns the innermost variable with a name, or `default` if there is none.
     #[pyo3(signature = (name, default = None))]
     fn get(&self, py: Python<'_>, name: &str, default: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {
         let found = self.found(py)?;
@@ -228,7 +237,7 @@ impl Frame {
         }
     }
 
-    /// The names of its variables, each once, the innermost scope first.
+    /// Returns the names of the variables, each once, the innermost scope first.
     fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.names(py)
     }
@@ -241,9 +250,10 @@ impl Frame {
         Ok(self.names(py)?.len())
     }
 
-    /// What a register had in this frame: an `int`, or a list of one for each lane of a vector register. What is missing is None.
+    /// Returns the value of a register in this frame: an `int`, or a list with one for each lane of a vector register. None stands for a
+    /// missing value.
     ///
-    /// * name: as the assembler has it: `s33`, `v0`, `exec`, `vcc`, `pc`.
+    /// * name: the assembler's name: `s33`, `v0`, `exec`, `vcc`, `pc`.
     fn register(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
         let size = self
             .data
@@ -277,7 +287,7 @@ impl Frame {
             .any(|variable| variable.get().is_named(name)))
     }
 
-    /// The value of an expression of C.
+    /// Evaluates a C expression.
     fn eval(&self, py: Python<'_>, text: &str) -> PyResult<Variable> {
         let (found, types) = self
             .data
@@ -290,7 +300,7 @@ impl Frame {
         ))
     }
 
-    /// Where each lane is.
+    /// Returns the place of each lane.
     #[pyo3(signature = (recover = None))]
     fn lane_pcs(&self, py: Python<'_>, recover: Option<bool>) -> PyResult<Vec<LanePc>> {
         let recovery = match recover {
@@ -304,7 +314,7 @@ impl Frame {
         Ok(document.lanes.iter().map(LanePc::new).collect())
     }
 
-    /// The picture of where the lanes are, as SVG.
+    /// Returns a picture of the places of the lanes, as SVG.
     fn lane_picture(&self, py: Python<'_>) -> PyResult<String> {
         self.data.get().ask_frame(py, self.index, |frame| {
             let document = LanePcDocument::new(frame)?;

@@ -1,11 +1,11 @@
-//! Documents of the library as Python's dictionaries and lists.
+//! Converts documents of the library to Python dictionaries and lists.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
 
-/// A document as Python has it.
+/// Converts a document to Python.
 pub fn to_python(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
     match value {
         Value::Null => Ok(py.None()),

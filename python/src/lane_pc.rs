@@ -1,4 +1,4 @@
-//! Writing where lanes wait, for a compiler in Python.
+//! Writes lane PCs, the places at which inactive lanes wait, for compilers in Python.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -11,10 +11,10 @@ use hetdwarf::lane_pc::{
 
 use crate::error::Failure;
 
-/// How deep regions can be in each other: structured code is some levels deep.
+/// The deepest nesting of regions. Structured code has a few levels.
 const DEEPEST: u32 = 100;
 
-/// A function that is written.
+/// A finished function.
 struct Done {
     name: String,
     start: String,
@@ -22,7 +22,7 @@ struct Done {
     program: Program,
 }
 
-/// Writes where lanes wait: functions by their regions. A region is code that lanes enter together and leave one by one.
+/// A writer of lane PCs. It takes functions by their regions. A region is code that lanes enter together and leave one by one.
 ///
 /// ```python
 /// >>> writer = hetdwarf.LanePcWriter()
@@ -52,7 +52,7 @@ fn field<'py>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<Bound<'p
     Ok(found.filter(|found| !found.is_none()))
 }
 
-/// The entries of a field that is a list; none if it is left out.
+/// Returns the entries of a list field, or none if the field is left out.
 fn entries<'py>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<Vec<Bound<'py, PyAny>>> {
     match field(dict, name)? {
         Some(list) => list.try_iter()?.collect(),
@@ -60,8 +60,8 @@ fn entries<'py>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<Vec<Bound<'py
     }
 }
 
-/// A place of a mask: `exec`, `s4`, an `int` for always the same lanes; with a number `("v40", 3)` for a lane of a vector register and
-/// `("s33", 16)` for scratch at a scalar register and an offset; `("without", mask, mask)`.
+/// Reads the place of a mask: `exec` or `s4`; an `int` for a constant mask; `("v40", 3)` for a lane of a vector register; `("s33", 16)` for
+/// scratch at a scalar register plus an offset; or `("without", mask, mask)`.
 fn mask(value: &Bound<'_, PyAny>, depth: u32) -> PyResult<MaskPlace> {
     let wrong =
         || wrong("a mask is exec, s4, (v40, 3), (s33, 16), an int or (without, mask, mask)");
@@ -150,25 +150,26 @@ fn phase(value: &Bound<'_, PyAny>, depth: u32) -> PyResult<Phase> {
 
 #[pymethods]
 impl LanePcWriter {
-    /// A writer without functions.
+    /// Creates a writer without functions.
     #[new]
     fn new() -> LanePcWriter {
         LanePcWriter { done: Vec::new() }
     }
 
-    /// Adds a function. All places of code are in bytes from its start.
+    /// Adds a function. All code positions are in bytes from its start.
     ///
-    /// * name: in the source.
+    /// * name: the name in the source.
     /// * start, end: the symbols at its first instruction and after its last.
     /// * size: the size of its code, in bytes.
-    /// * `wave_size`: lanes of the waves, 32 or 64.
-    /// * regions: those of its body, in the order of the code. Each is a dict: `masks`, a list of `(start, end, mask)`, where the mask of its
-    ///   lanes is, active or not; and `phases`, a list of dicts with `code`, `(start, end)`; `wait`, where lanes wait that are in the region
-    ///   and not active, left out if that is not known; `name`, one of `then`, `else`, `loop`, `continue` and `return`; and `regions` in it.
-    ///   A mask is `"exec"`, `"s4"`, `("v40", 3)` for a lane of a vector register, `("s33", 16)` for scratch at a scalar register and an
-    ///   offset, an `int` for always the same lanes, or `("without", mask, mask)`.
-    /// * `whole_wave`: a list of `(start, end, mask)`: code that runs with other lanes than the source says, and where the mask of active
-    ///   lanes is meanwhile.
+    /// * `wave_size`: the lanes of a wave, 32 or 64.
+    /// * regions: the regions of the function's body, in the order of the code. Each is a dict with `masks` and `phases`. `masks` is a list
+    ///   of `(start, end, mask)`: the place of the mask of the region's lanes, active or inactive. `phases` is a list of dicts with `code`,
+    ///   `(start, end)`; `wait`, the place at which inactive lanes of the region wait, left out if unknown; `name`, one of `then`, `else`,
+    ///   `loop`, `continue` and `return`; and `regions`, the regions inside the phase. A mask is `"exec"`, `"s4"`, `("v40", 3)` for a lane
+    ///   of a vector register, `("s33", 16)` for scratch at a scalar register plus an offset, an `int` for a constant mask, or `("without",
+    ///   mask, mask)`.
+    /// * `whole_wave`: a list of `(start, end, mask)`: code that runs with more lanes than the source specifies, and the place of the mask
+    ///   of active lanes during this code.
     #[pyo3(signature = (name, start, end, size, wave_size, regions, whole_wave = None))]
     #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
     fn function(
@@ -216,7 +217,7 @@ impl LanePcWriter {
         Ok(())
     }
 
-    /// A unit of DWARF 5 that says where the lanes of all functions are, as text for an assembler.
+    /// Returns a DWARF 5 unit with the lane PCs of all functions, as text for an assembler.
     ///
     /// * `unit_name`: the name of the unit.
     fn text(&self, unit_name: &str) -> String {

@@ -1,4 +1,4 @@
-//! Where the lanes of a frame are.
+//! Provides the places of lanes in a frame.
 
 use pyo3::prelude::*;
 
@@ -16,45 +16,45 @@ fn text(text: Option<&Untrusted<'static>>) -> Option<String> {
     text.map(|text| text.raw().to_owned())
 }
 
-/// Where a lane is.
+/// The place of a lane.
 #[pyclass(frozen, get_all, module = "hetdwarf")]
 #[derive(Clone)]
 pub struct LanePc {
-    /// Its number in the wave.
+    /// The number of the lane in the wave.
     lane: usize,
-    /// An address of the process; None if the lane was not active on entry, or is not known.
+    /// The program location, as an address of the process; None if the lane was inactive on entry, or if the location is unknown.
     pc: Option<u64>,
-    /// Whether it executes at this stop.
+    /// True if the lane is active at this stop.
     active: bool,
     /// `active`, `waiting`, `elsewhere` or `unknown`.
     state: &'static str,
-    /// `dwarf` or `recovered`, of a waiting lane.
+    /// `dwarf` or `recovered` for a waiting lane.
     origin: Option<&'static str>,
-    /// The address, in the process, of the instruction that switched it off; None if that is not known.
+    /// The instruction that switched the lane off, as an address of the process; None if unknown.
     left: Option<u64>,
-    /// The address, in the process, at which it executes again; None if that is not known.
+    /// The first instruction that executes after the lane is switched on again, as an address of the process; None if unknown.
     resumes: Option<u64>,
-    /// Why its place is not known.
+    /// The reason why the place is unknown.
     reason: Option<&'static str>,
-    /// Where it is if it was not active on entry.
+    /// The place in a caller's frame, if the lane was inactive on entry.
     caller: Option<LaneCaller>,
-    /// The source file of its place.
+    /// The source file at the place.
     file: Option<String>,
-    /// The line of its place.
+    /// The line at the place.
     line: Option<u64>,
-    /// Its work-item in the grid: x, y and z.
+    /// The lane's work-item in the grid: x, y and z.
     work_item: Option<(u32, u32, u32)>,
 }
 
-/// Where a lane is that was not active on entry: in a frame further out.
+/// The place, in a caller's frame, of a lane that was inactive on entry.
 #[pyclass(frozen, get_all, module = "hetdwarf")]
 #[derive(Clone)]
 pub struct LaneCaller {
-    /// The frame's number in the stack.
+    /// The number of the frame in the stack.
     frame: usize,
-    /// An address of the process.
+    /// The lane's program location in that frame, as an address of the process.
     pc: u64,
-    /// The frame's function.
+    /// The function of the frame.
     function: Option<String>,
     /// The source file of that address.
     file: Option<String>,

@@ -1,7 +1,7 @@
 //! The native half of the Python package `hetdwarf`: thin classes over the library.
 //!
-//! What Python holds is owned and can be used from any thread. What borrows from a file (programs, cores) owns
-//! it by `hetdwarf_owned`, and every question runs with the interpreter released.
+//! Python objects own their data and can be used from any thread. Programs and cores, which borrow from files, are owned through
+//! `hetdwarf_owned`. Every query runs with the interpreter released.
 
 mod cfi;
 mod core;
@@ -31,7 +31,7 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
-/// Runs the command as this process, with these arguments, the first of which is its name; gives its exit status.
+/// Runs the command in this process, and returns its exit status. The first argument is the command's name.
 #[pyfunction]
 fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| hetdwarf_cli::run_process(arguments))

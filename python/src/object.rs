@@ -1,4 +1,4 @@
-//! Code objects: what is in them, and what `verify` finds.
+//! Provides code objects: their contents, and the findings of `verify`.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -30,7 +30,7 @@ use crate::text::shown;
 use crate::types::Type;
 use crate::wave::WaveSource;
 
-/// The bytes of a code object, and its program once somebody has asked.
+/// The bytes of a code object, and its program after the first query.
 pub struct ObjectData {
     bytes: Arc<[u8]>,
     limits: Limits,
@@ -38,7 +38,7 @@ pub struct ObjectData {
 }
 
 impl ObjectData {
-    /// Asks something of its program.
+    /// Runs a query on the program.
     pub fn ask<R>(
         &self,
         question: impl for<'p, 'd> FnOnce(&'p Program<'d>) -> Result<R, Failure>,
@@ -46,7 +46,7 @@ impl ObjectData {
         self.program()?.with(question)
     }
 
-    /// Its program, loaded once.
+    /// Returns the program, which is loaded once.
     pub fn program(&self) -> Result<&Arc<LoadedProgram>, Failure> {
         if let Some(program) = self.program.get() {
             return Ok(program);
@@ -78,7 +78,7 @@ pub struct Object {
     wave_size: Option<WaveSize>,
 }
 
-/// The bytes of a file or of `bytes`, and the file's name.
+/// Returns the bytes of a file or of `bytes`, and the file's name.
 pub fn read(source: &Bound<'_, PyAny>) -> PyResult<(Vec<u8>, Option<PathBuf>)> {
     if let Ok(bytes) = source.cast::<PyBytes>() {
         return Ok((bytes.as_bytes().to_vec(), None));
@@ -91,7 +91,7 @@ pub fn read(source: &Bound<'_, PyAny>) -> PyResult<(Vec<u8>, Option<PathBuf>)> {
     Ok((bytes, Some(path)))
 }
 
-/// Limits by their names, as `--limit` of the command has them.
+/// Returns the limits by their names, as in the command's `--limit`.
 fn limits_of(given: Option<BTreeMap<String, u64>>) -> PyResult<Limits> {
     let mut limits = Limits::default();
     for (name, value) in given.unwrap_or_default() {
@@ -100,9 +100,9 @@ fn limits_of(given: Option<BTreeMap<String, u64>>) -> PyResult<Limits> {
     Ok(limits)
 }
 
-/// The names of all rules of `verify`, or of those that are named.
+/// Returns the names of all rules of `verify`, or of the given ones.
 ///
-/// * names: names of rules, or what they begin with (`cfi-*`). A name that no rule has is a `ValueError`.
+/// * names: names of rules, or prefixes with `*` (`cfi-*`). An unknown name is a `ValueError`.
 #[pyfunction]
 #[pyo3(signature = (names = None))]
 pub fn rules(names: Option<Vec<String>>) -> PyResult<Vec<&'static str>> {
@@ -117,7 +117,7 @@ pub fn rules(names: Option<Vec<String>>) -> PyResult<Vec<&'static str>> {
     Ok(found)
 }
 
-/// The rules that are named, or all of them, as a profile has them.
+/// Returns the given rules, or all of them, with the severities of a profile.
 pub fn selection(rules: Option<&[String]>, profile: Option<&str>) -> PyResult<Selection> {
     let mut selection = Selection::default();
     if let Some(name) = profile {
@@ -138,8 +138,8 @@ pub fn selection(rules: Option<&[String]>, profile: Option<&str>) -> PyResult<Se
 
 /// Opens the code object of a file, given by its path or its bytes.
 ///
-/// * limits: bounds on work and memory by name, as the command's `--limit NAME=N`: `{"value": 1 << 20}` reads up to 1 MiB of one value in
-///   each lane, not 64 KiB.
+/// * limits: limits on work and memory by name, as in the command's `--limit NAME=N`: `{"value": 1 << 20}` reads up to 1 MiB of one value
+///   in each lane, instead of 64 KiB.
 #[pyfunction]
 #[pyo3(signature = (source, limits = None))]
 pub fn open(
@@ -161,9 +161,9 @@ pub fn open(
     }
 }
 
-/// Opens all code objects of a file: those of a bundle, an archive, a host object or program, or the one that it is.
+/// Opens all code objects of a file: a single code object, or the contents of a bundle, an archive, a host object or a program.
 ///
-/// * limits: as of `open`.
+/// * limits: see `open`.
 #[pyfunction]
 #[pyo3(signature = (source, limits = None))]
 pub fn open_all(
@@ -210,7 +210,7 @@ impl Object {
 }
 
 impl Object {
-    /// Asks something of the program, with the interpreter released.
+    /// Runs a query on the program, with the interpreter released.
     pub fn ask<R: Send>(
         &self,
         py: Python<'_>,
@@ -219,7 +219,7 @@ impl Object {
         detached(py, || Ok(self.data.ask(question)?))
     }
 
-    /// Its program, loaded with the interpreter released.
+    /// Returns the program, loaded with the interpreter released.
     pub fn loaded(&self, py: Python<'_>) -> PyResult<Arc<LoadedProgram>> {
         detached(py, || Ok(Arc::clone(self.data.program()?)))
     }
@@ -233,19 +233,19 @@ impl Object {
         &self.target
     }
 
-    /// 32 or 64; None if the kernels differ, or there is none.
+    /// 32 or 64; None if the kernels differ, or if there is no kernel.
     #[getter]
     fn wave_size(&self) -> Option<u64> {
         self.wave_size.map(|size| size.lanes().into())
     }
 
-    /// The file that it was opened from.
+    /// The path of the file, if the object was opened from one.
     #[getter]
     fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }
 
-    /// Its bytes.
+    /// The bytes of the code object.
     #[getter]
     fn data<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.data.bytes)
@@ -299,7 +299,7 @@ impl Object {
         })
     }
 
-    /// The function at an address of the code object.
+    /// Returns the function at an address of the code object.
     fn function_at(&self, py: Python<'_>, pc: u64) -> PyResult<Option<Function>> {
         self.ask(py, |program| {
             let info = program.info();
@@ -313,7 +313,7 @@ impl Object {
         })
     }
 
-    /// The file, line and column at an address of the code object.
+    /// Returns the file, line and column at an address of the code object.
     fn line_at(&self, py: Python<'_>, pc: u64) -> PyResult<Option<(Option<String>, u64, u64)>> {
         self.ask(py, |program| {
             let line = program.info().line_at(pc)?;
@@ -324,7 +324,7 @@ impl Object {
         })
     }
 
-    /// What it is, as a document: sections, units with their producers, kernels, as `object` of `hetdwarf info --format json` has them.
+    /// The document `object` of `hetdwarf info --format json`: sections, units with their producers, kernels.
     #[getter]
     fn info(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let document = self.ask(py, |program| {
@@ -346,24 +346,25 @@ impl Object {
         self.ask(py, statics::globals)
     }
 
-    /// The types of a name, one for each unit that defines it; empty if there is none.
+    /// Returns the types with a name, one for each unit that defines it; empty if there is none.
     ///
-    /// * name: as the source has it, without `struct` or `enum`; with or without the namespaces and classes it is in.
+    /// * name: the name as in the source, without `struct` or `enum`, with or without its namespaces and classes.
     fn types(&self, py: Python<'_>, name: &str) -> PyResult<Vec<Type>> {
         self.ask(py, |program| statics::types(program, name))
     }
 
-    /// The addresses of the code object at which code of a line begins, where breakpoints are set; empty if the line has no code.
+    /// Returns the addresses at which a debugger sets breakpoints for a line: where its code begins. Empty if the line has no code.
     ///
-    /// * file: a path as the line table has it, or its last components: `k.cl`.
+    /// * file: a path as in the line table, or its last components: `k.cl`.
     fn addresses_of(&self, py: Python<'_>, file: &str, line: u64) -> PyResult<Vec<u64>> {
         self.ask(py, |program| Ok(program.info().addresses_of(file, line)?))
     }
 
-    /// The functions, inlined calls and lines of addresses: a tuple of frames for each, the innermost first, empty if nothing is known of it.
+    /// Returns the functions, inlined calls and lines of addresses: a tuple of frames for each address, the innermost first. An unknown
+    /// address has an empty tuple.
     ///
-    /// * addresses: a list or an array of numpy. Each address is looked up once, however often it is in it.
-    /// * `load_address`: what is added to addresses in the code object to get those that are given.
+    /// * addresses: a list or a numpy array. Each address is looked up once, even if it occurs several times.
+    /// * `load_address`: the difference of the given addresses from the object's.
     #[pyo3(signature = (addresses, load_address = 0))]
     fn symbolize(
         &self,
@@ -375,17 +376,18 @@ impl Object {
         symbolize::symbolize(py, &symbolizer, addresses)
     }
 
-    /// The rows of all line tables.
+    /// Returns the rows of all line tables.
     fn line_rows(&self, py: Python<'_>) -> PyResult<Vec<LineRow>> {
         self.ask(py, statics::line_rows)
     }
 
-    /// What is wrong with its debugging information.
+    /// Checks the debugging information, and returns the findings.
     ///
-    /// * rules: the rules, or what their names begin with (`cfi-*`); all by default.
-    /// * profile: `compiler` (all), `release` (errors and warnings) or `application` (what a debugger will show wrongly, as notes).
-    /// * jobs: how many threads check; what is found does not depend on it.
-    /// * assembler: `llvm22` or `llvm24`: the assembler that directives in the help are for.
+    /// * rules: names of rules, or prefixes with `*` (`cfi-*`); all by default.
+    /// * profile: `compiler` (all findings), `release` (errors and warnings) or `application` (what a debugger will show incorrectly, as
+    ///   notes).
+    /// * jobs: the number of threads that check. The findings do not depend on it.
+    /// * assembler: the assembler for directives in the help, `llvm22` or `llvm24`.
     #[pyo3(signature = (rules = None, profile = None, jobs = 1, assembler = None))]
     fn verify(
         &self,
@@ -414,11 +416,13 @@ impl Object {
         })
     }
 
-    /// A stopped wave that runs this code.
+    /// Creates the stop of a wave that runs this code.
     ///
     /// * wave: a dictionary or the path of a file (`hetdwarf-wave/1`), or an object with `read_register` and `read_memory`.
-    /// * strict: read by the letter, not as real producers need it.
-    /// * `only_dwarf`: only values that the debugging information gives: none from arguments of kernels, or from the machine code.
+    /// * strict: read exactly as specified, without the adjustments for current producers.
+    /// * `only_dwarf`: use only values from the debugging information: none from kernel arguments or from the machine code.
+    ///
+    /// Raises `Malformed` if waves with this number of lanes cannot run the code.
     #[pyo3(signature = (wave, strict = false, only_dwarf = false))]
     fn stop(
         &self,
@@ -434,6 +438,9 @@ impl Object {
         };
         let wave = WaveSource::new(wave, self.wave_size)?;
         let object = Arc::clone(&self.data);
+        if let Some(size) = wave.wave_size() {
+            self.ask(py, |program| Ok(program.object().check_wave_size(size)?))?;
+        }
         Stop::new(py, StopData::new(Some(object), wave, reading, only_dwarf))
     }
 
@@ -448,13 +455,13 @@ impl Object {
 /// A kernel.
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Kernel {
-    /// Its name, that of the symbol.
+    /// The name of the kernel's symbol.
     #[pyo3(get)]
     name: String,
     /// The address of the first instruction in the code object.
     #[pyo3(get)]
     entry: Option<u64>,
-    /// How many lanes its waves have.
+    /// The lanes of a wave, 32 or 64.
     #[pyo3(get)]
     wave_size: Option<u64>,
     /// Vector registers of a lane.
@@ -472,7 +479,7 @@ pub struct Kernel {
     /// The largest work-group, in work-items.
     #[pyo3(get)]
     max_workgroup_size: Option<u64>,
-    /// The size that a work-group has to have in x, y and z; None if any size will do.
+    /// The required work-group size in x, y and z; None if any size is allowed.
     #[pyo3(get)]
     required_workgroup_size: Option<[u64; 3]>,
     arguments: serde_json::Value,
@@ -482,19 +489,19 @@ pub struct Kernel {
 
 #[pymethods]
 impl Kernel {
-    /// The arguments, hidden ones included, as `hetdwarf info --format json` has them; None without metadata about them.
+    /// The arguments, including hidden ones, as in `hetdwarf info --format json`; None if there is no metadata about them.
     #[getter]
     fn arguments(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         json::to_python(py, &self.arguments)
     }
 
-    /// What each register holds when the kernel starts, as `entry` of `hetdwarf info --format json`.
+    /// The registers that are set when the kernel starts, as `entry` of `hetdwarf info --format json`.
     #[getter]
     fn initial_registers(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         json::to_python(py, &self.initial_registers)
     }
 
-    /// The fields of the kernel descriptor by name, not scaled.
+    /// The fields of the kernel descriptor by name, as encoded, not scaled.
     #[getter]
     fn descriptor<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);

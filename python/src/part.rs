@@ -1,4 +1,4 @@
-//! The parts of values in a lane: members, elements, and what pointers point to.
+//! Provides the parts of values in a lane: members, elements and targets of pointers.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use crate::text::shown;
 use crate::types::Type;
 use crate::value;
 
-/// Which parts are read.
+/// The selection of the parts to read.
 pub struct Wanted<'w> {
     /// The name of the variable, or the text of the expression.
     pub name: &'w str,
-    /// The position among the variables of the frame; None of an expression.
+    /// The position among the variables of the frame; None for an expression.
     pub position: Option<usize>,
     pub lane: Lane,
     pub depth: u32,
@@ -75,7 +75,7 @@ pub fn parts(
     Ok((found, types))
 }
 
-/// The parts with theirs, so many levels of them.
+/// Reads parts and their parts, up to a number of levels.
 fn below<'p>(
     tree: &Tree<'_, 'p, '_>,
     parts: Parts<'p>,
@@ -121,7 +121,7 @@ fn below<'p>(
     Ok((all, parts.more))
 }
 
-/// The parts as Python has them.
+/// Converts parts to Python.
 pub fn to_python(
     py: Python<'_>,
     found: Vec<Found>,
@@ -142,7 +142,7 @@ pub fn to_python(
     made.collect()
 }
 
-/// A part of a value in a lane: a member, an element, or what a pointer points to.
+/// A part of a value in a lane: a member, an element, or the target of a pointer.
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Part {
     found: Found,
@@ -152,39 +152,39 @@ pub struct Part {
 
 #[pymethods]
 impl Part {
-    /// What follows the name of the whole in an expression of C, without the dot of a member: `x`, `[3]`; `*` for what a pointer points to.
-    /// Empty for an anonymous structure or union; `<Base>` for a base class.
+    /// The suffix of the part in a C expression, without the dot of a member: `x`, `[3]`, or `*` for the target of a pointer. Empty for an
+    /// anonymous structure or union; `<Base>` for a base class.
     #[getter]
     fn name(&self) -> &str {
         &self.found.name
     }
 
-    /// Its type in the lane.
+    /// The type of the part in the lane.
     #[getter]
     fn r#type(&self) -> Type {
         Type::named(&self.types, self.found.ty, self.found.type_name.clone())
     }
 
-    /// What is known of it, as `Variable.state`.
+    /// The state of the part, see `Variable.state`.
     #[getter]
     fn state(&self) -> &'static str {
         self.found.state
     }
 
-    /// The value as the command prints it; None if there is none.
+    /// The value as the command prints it; None if there is no value.
     #[getter]
     fn text(&self) -> Option<&str> {
         self.found.text.as_deref()
     }
 
-    /// The bytes, as in memory, those that are missing 0; of a bit-field its bits, from the lowest on. None if there is no value.
+    /// The bytes as in memory, with 0 for missing ones. For a bit-field, its bits, from the lowest on. None if there is no value.
     #[getter]
     fn bytes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         let bits = self.found.bits.as_ref()?;
         Some(PyBytes::new(py, &bits.bytes))
     }
 
-    /// The value as `Variable.value` has it, with None for scalars that are missing; None if there is no value.
+    /// The value, see `Variable.value`, with None for missing scalars; None if there is no value.
     #[getter]
     fn value(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match &self.found.bits {
@@ -195,20 +195,20 @@ impl Part {
         }
     }
 
-    /// The reason why there is no value, or not all of it, for people; empty if there is nothing to say.
+    /// The message that explains a missing or incomplete value; empty if there is no message.
     #[getter]
     fn message(&self) -> &str {
         &self.found.message
     }
 
-    /// Its own parts, if so many levels were asked for.
+    /// The parts of this part, if the requested depth includes them.
     #[getter]
     fn children(&self, py: Python<'_>) -> Vec<Py<Part>> {
         let children = self.children.iter();
         children.map(|child| child.clone_ref(py)).collect()
     }
 
-    /// How many more elements it has.
+    /// The number of elements after the children.
     #[getter]
     fn more_children(&self) -> u64 {
         self.found.more

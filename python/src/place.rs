@@ -1,4 +1,4 @@
-//! Where variables of a frame are, to be shown, listed or written to.
+//! Locates variables of a frame, to show, list or write them.
 
 use pyo3::prelude::*;
 
@@ -17,7 +17,7 @@ pub struct Origin {
     pub stop: Py<StopData>,
     /// The number of the frame.
     pub frame: usize,
-    /// The position among the variables of the frame; None of an expression.
+    /// The position among the variables of the frame; None for an expression.
     pub position: Option<usize>,
 }
 
@@ -25,7 +25,7 @@ impl Origin {
     /// Returns the number of the frame, and the position among its variables.
     ///
     /// # Errors
-    /// If it is an expression.
+    /// If the value is an expression.
     pub fn variable(&self) -> Result<(usize, usize), Failure> {
         let position = self.position.ok_or_else(|| {
             Failure::Unsupported("an expression is a value without a place".to_owned())
@@ -34,7 +34,7 @@ impl Origin {
     }
 }
 
-/// Finds the bits of a variable of a frame in a lane, to write to.
+/// Returns the bits of a variable of a frame in a lane, to write to.
 pub fn destination(
     frame: &StopFrame<'_, '_, '_>,
     position: usize,
@@ -55,7 +55,7 @@ pub fn destination(
     Ok(Destination::find(&location, bit_size, &access)?)
 }
 
-/// Where a variable of a frame is in a lane, as a document.
+/// Returns the place of a variable of a frame in a lane, as a document.
 pub fn places_of(
     frame: &StopFrame<'_, '_, '_>,
     position: usize,
@@ -69,7 +69,7 @@ pub fn places_of(
         .map_err(|error| Failure::Other(error.to_string()))
 }
 
-/// A variable of a frame by its position.
+/// Returns a variable of a frame by its position.
 pub fn variable_at<'v, 'p>(
     values: &'v [VariableValue<'p>],
     position: usize,
@@ -78,7 +78,7 @@ pub fn variable_at<'v, 'p>(
     found.ok_or_else(|| Failure::Other(format!("there is no variable {position}")))
 }
 
-/// The expressions that say where a variable of a frame is.
+/// Returns the expressions for the location of a variable of a frame.
 pub fn locations(frame: &StopFrame<'_, '_, '_>, position: usize) -> Result<Vec<Location>, Failure> {
     let values = frame.variables(&mut TypeTable::default())?;
     match &variable_at(&values, position)?.variable.location {

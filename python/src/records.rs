@@ -1,4 +1,4 @@
-//! Lines of JSON about files, as the command prints them.
+//! Provides the command's lines of JSON about files.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use hetdwarf_cli::{Plain, file_records};
 use crate::error::{Error, detached};
 use crate::object::selection;
 
-/// The lines that `hetdwarf verify --format jsonl PATH` prints.
+/// Returns the lines that `hetdwarf verify --format jsonl PATH` prints.
 ///
-/// * name: what to call the file.
-/// * rules, profile: as in `Object.verify`.
+/// * name: the name of the file in the lines.
+/// * rules, profile: see `Object.verify`.
 #[pyfunction]
 #[pyo3(signature = (name, path, rules = None, profile = None))]
 pub fn verify_lines(
@@ -32,9 +32,9 @@ pub fn verify_lines(
     })
 }
 
-/// The lines that `hetdwarf core --format jsonl` prints, and what it says on standard error.
+/// Returns the lines that `hetdwarf core --format jsonl` prints, and its messages on standard error.
 ///
-/// * arguments: those after `--format jsonl`.
+/// * arguments: the arguments after `--format jsonl`.
 #[pyfunction]
 pub fn core_lines(py: Python<'_>, arguments: Vec<PathBuf>) -> PyResult<(String, String)> {
     let command = ["hetdwarf", "core", "--format", "jsonl"].map(OsString::from);

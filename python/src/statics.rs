@@ -1,4 +1,4 @@
-//! What a code object says without a stop: functions, global variables, types and lines.
+//! Answers queries about a code object without a stop: functions, global variables, types and lines.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::types::Type;
 /// A function.
 #[pyclass(frozen, get_all, module = "hetdwarf")]
 pub struct Function {
-    /// Its name in the source.
+    /// The name in the source.
     name: Option<String>,
-    /// The name of its symbol, where that is another.
+    /// The name of the symbol, if it differs.
     linkage_name: Option<String>,
-    /// Its lowest address in the code object.
+    /// The lowest address in the code object.
     low_pc: Option<u64>,
-    /// The half-open ranges of its addresses.
+    /// The half-open address ranges.
     ranges: Vec<(u64, u64)>,
-    /// The file of its declaration.
+    /// The file of the declaration.
     file: Option<String>,
-    /// The line of its declaration.
+    /// The line of the declaration.
     line: Option<u64>,
-    /// The functions inlined at the address that was asked for, the innermost first; empty if none was.
+    /// The functions inlined at the queried address, the innermost first; empty if no address was queried.
     inlined: Vec<String>,
 }
 
@@ -62,11 +62,12 @@ impl Function {
     }
 }
 
-/// Where a variable is at some addresses: an expression of DWARF.
+/// The location of a variable at some addresses: a DWARF expression.
 #[pyclass(frozen, get_all, module = "hetdwarf")]
 #[derive(Clone)]
 pub struct Location {
-    /// The half-open range of addresses in the code object at which it holds; None for wherever no other of the variable does.
+    /// The half-open range of addresses in the code object at which the location holds; None if it holds wherever no other location of the
+    /// variable does.
     range: Option<(u64, u64)>,
     /// The operations.
     expression: Vec<u8>,
@@ -108,36 +109,36 @@ pub fn locations<'a: 'l, 'l>(
 /// A variable of file scope or of a namespace.
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Global {
-    /// Its name.
+    /// The name of the variable.
     #[pyo3(get)]
     name: Option<String>,
-    /// The name of its symbol, where that is another.
+    /// The name of the symbol, if it differs.
     #[pyo3(get)]
     linkage_name: Option<String>,
-    /// The namespace that it is in.
+    /// The namespace or class that contains the variable.
     #[pyo3(get)]
     scope: Option<String>,
     ty: Type,
-    /// The file of its declaration.
+    /// The file of the declaration.
     #[pyo3(get)]
     file: Option<String>,
-    /// The line of its declaration.
+    /// The line of the declaration.
     #[pyo3(get)]
     line: Option<u64>,
-    /// The expressions that say where it is; empty if it is nowhere.
+    /// The expressions for the location; empty if the variable has no location.
     #[pyo3(get)]
     locations: Vec<Location>,
 }
 
 #[pymethods]
 impl Global {
-    /// Its type.
+    /// The type of the variable.
     #[getter(r#type)]
     fn ty(&self) -> Type {
         self.ty.again()
     }
 
-    /// Its location, operations as llvm-dwarfdump prints them; None if it has none, or a list.
+    /// The location, as operations that llvm-dwarfdump would print; None if there is no location, or several.
     #[getter]
     fn location(&self) -> Option<&str> {
         match &*self.locations {
@@ -157,17 +158,17 @@ impl Global {
 pub struct LineRow {
     /// The address in the code object.
     address: u64,
-    /// The path of the file, as the table gives it.
+    /// The path of the file in the line table.
     file: Option<String>,
-    /// The line, from 1; 0 for code that belongs to none.
+    /// The line, from 1; 0 for code that belongs to no line.
     line: u64,
     /// The column, from 1; 0 for the line as a whole.
     column: u64,
-    /// True if it is a recommended place for a breakpoint.
+    /// True if the row is a recommended breakpoint location.
     is_stmt: bool,
-    /// True if the prologue of a function is over here.
+    /// True if the prologue of a function ends at the row.
     prologue_end: bool,
-    /// True if it is the first address after a sequence of instructions.
+    /// True if the row is the first address after a sequence of instructions.
     end_sequence: bool,
 }
 
@@ -223,7 +224,7 @@ pub fn functions(program: &Program<'_>) -> Result<Vec<Function>, Failure> {
     Ok(made.map(|one| Function::new(one, Vec::new())).collect())
 }
 
-/// Reads the types of a name.
+/// Reads the types with a name.
 pub fn types(program: &Program<'_>, name: &str) -> Result<Vec<Type>, Failure> {
     let mut types = TypeTable::default();
     let found = program.info().types_named(name, &mut types)?;

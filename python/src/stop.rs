@@ -1,4 +1,4 @@
-//! Stops of waves, and their frames.
+//! Provides stops of waves, and their frames.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,29 +20,29 @@ use crate::frame::Frame;
 use crate::object::ObjectData;
 use crate::wave::{Asked, WaveSource};
 
-/// How many questions are asked of a stop before it is unwound again: what it reads it keeps, and each question reads more.
+/// The number of queries before a stop is unwound again. Each query reads more data, which the stop keeps.
 const MOST_QUESTIONS: u32 = 1 << 10;
 
 /// A stop that has been unwound.
 struct Kept {
     stop: LoadedStop,
-    /// The wave of Python that it reads.
+    /// The Python wave that the stop reads.
     asked: Option<Arc<Asked>>,
     questions: u32,
 }
 
-/// The data of a stop. Stops and frames share it; the garbage collector sees a wave of Python through it.
+/// The data of a stop. Stops and frames share it, and it lets the garbage collector see a Python wave.
 #[pyclass(frozen, module = "hetdwarf", name = "_StopData")]
 pub struct StopData {
-    /// The code object; nothing of a wave of a core, whose pc tells it.
+    /// The code object; None for a wave of a core, whose pc selects it.
     object: Option<Arc<ObjectData>>,
     wave: WaveSource,
     reading: Reading,
     only_dwarf: bool,
     kept: Mutex<Option<Kept>>,
-    /// How often something was written through the stop: what was read before is old.
+    /// The number of writes through the stop. Data that was read before the last write is outdated.
     pub written: AtomicU64,
-    /// The thread that asks the stop: a wave of Python may ask it again meanwhile.
+    /// The thread that is querying the stop. The callbacks of a Python wave may query it again on the same thread.
     asking: Mutex<Option<ThreadId>>,
 }
 
@@ -111,7 +111,7 @@ impl StopData {
         })
     }
 
-    /// Asks something of the stop, with the interpreter released. It is unwound once, unless the wave of Python failed.
+    /// Runs a query on the stop, with the interpreter released. The stop is unwound once, unless the Python wave failed.
     pub fn ask<R: Send>(
         &self,
         py: Python<'_>,
@@ -130,7 +130,7 @@ impl StopData {
             };
             stop.questions += 1;
             let answer = ask(&stop, question);
-            // Where the wave failed, what was unwound is not the stack.
+            // If the wave failed, the unwound frames are not the stack.
             if answer.is_ok() || stop.asked.is_none() {
                 *kept = Some(stop);
             }
@@ -138,7 +138,7 @@ impl StopData {
         })
     }
 
-    /// Writes to a place in a lane, through the wave of Python.
+    /// Writes to a place in a lane, through the Python wave.
     pub fn write(
         &self,
         py: Python<'_>,
@@ -155,7 +155,7 @@ impl StopData {
         let destination = self.ask_frame(py, level, move |frame| place(frame))?;
         let mut wave = Asked::new(callbacks);
         let written = detached(py, || Ok(destination.write(bytes, &mut wave)));
-        // Some of it may have been written.
+        // The write may have been partial.
         self.written.fetch_add(1, Ordering::Relaxed);
         detached(py, || {
             *lock(&self.kept) = None;
@@ -167,7 +167,7 @@ impl StopData {
         }
     }
 
-    /// Asks something of a frame.
+    /// Runs a query on a frame.
     pub fn ask_frame<R: Send>(
         &self,
         py: Python<'_>,
@@ -181,7 +181,7 @@ impl StopData {
     }
 }
 
-/// Asks a stop; an exception of its wave comes before any answer.
+/// Runs a query on a stop. An exception of its wave takes precedence over any answer.
 fn ask<R>(
     kept: &Kept,
     question: impl for<'s, 'p, 'a> FnOnce(&'s LibraryStop<'p, 'a>) -> Result<R, Failure>,
@@ -193,7 +193,7 @@ fn ask<R>(
     }
 }
 
-/// Says which thread asks, for as long as it does.
+/// Records the querying thread for the duration of the query.
 struct Asking<'s>(&'s Mutex<Option<ThreadId>>);
 
 impl<'s> Asking<'s> {
@@ -232,7 +232,7 @@ impl Stop {
             let text = |text: &Option<hetdwarf::Untrusted<'static>>| {
                 text.as_ref().map(|text| text.raw().to_owned())
             };
-            // An inlined call has the registers of the call frame that it is in.
+            // An inlined call has the registers of its call frame.
             let call = document.frames.get(frame.frame.call_frame);
             let call = call.and_then(|call| call.call.as_ref());
             let registers = serde_json::to_value(call.map(|call| &call.registers));
@@ -274,7 +274,7 @@ impl Stop {
         self.frames.iter().try_for_each(|frame| visit.call(frame))
     }
 
-    /// The frames, the innermost first. Every inlined call is a frame of its own.
+    /// The frames, the innermost first. Every inlined call is a separate frame.
     #[getter]
     fn frames(&self, py: Python<'_>) -> Vec<Py<Frame>> {
         self.frames
@@ -303,13 +303,13 @@ impl Stop {
             .ok_or_else(|| PyIndexError::new_err(index))
     }
 
-    /// Why there are no more frames, as in `hetdwarf-unwind/2`.
+    /// The reason why there are no more frames, as in `hetdwarf-unwind/2`.
     #[getter]
     fn stopped(&self) -> &str {
         &self.stopped
     }
 
-    /// The same for people.
+    /// The reason why there are no more frames, as a sentence.
     #[getter]
     fn message(&self) -> &str {
         &self.message

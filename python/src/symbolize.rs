@@ -1,4 +1,4 @@
-//! Addresses of a process: functions, inlined calls and lines, for many addresses at once.
+//! Symbolizes addresses of a process: functions, inlined calls and lines, for many addresses at once.
 
 use std::sync::Arc;
 
@@ -17,21 +17,21 @@ use crate::text::shown;
 /// A function or inlined call at an address.
 #[pyclass(frozen, get_all, module = "hetdwarf")]
 pub struct SourceFrame {
-    /// `call`, `inlined`, or `symbol` where only the ELF symbol is known.
+    /// `call`, `inlined`, or `symbol` if only the ELF symbol is known.
     kind: &'static str,
     /// The function, or the symbol.
     function: Option<String>,
-    /// Its name as the linker sees it.
+    /// The function's name as the linker sees it.
     linkage_name: Option<String>,
-    /// The path of the source file, as the line table has it.
+    /// The path of the source file in the line table.
     file: Option<String>,
-    /// The line; of a frame with an inlined call in it that of the call.
+    /// The line. If the frame contains an inlined call, the line of that call.
     line: Option<u64>,
     /// The column.
     column: Option<u64>,
-    /// Whether the address has line 0, and the line is that of the nearest row before it.
+    /// True if the address has line 0, so that `line` is from the nearest row before it.
     approximate: bool,
-    /// Of a symbol, how many bytes after it the address is.
+    /// For a symbol, the distance of the address from its start, in bytes.
     symbol_offset: Option<u64>,
 }
 
@@ -61,10 +61,10 @@ impl From<&FrameDescription> for SourceFrame {
     }
 }
 
-/// The frames of each address: one tuple for equal addresses.
+/// The frames of each address. Equal addresses share one tuple.
 pub type Frames = Vec<Py<PyTuple>>;
 
-/// Looks addresses of a list, of an array of numpy or of anything else that gives numbers up.
+/// Looks up the addresses of a list, a numpy array or any other iterable of numbers.
 pub fn symbolize(
     py: Python<'_>,
     symbolizer: &LoadedSymbolizer,
@@ -87,7 +87,7 @@ pub fn symbolize(
     Ok(frames.map(|frames| frames.clone_ref(py)).collect())
 }
 
-/// Looks addresses up: the number of the answer of each, and the answers.
+/// Looks up addresses. Returns the index of each address's answer, and the answers.
 fn look_up(
     symbolizer: &LibrarySymbolizer<'_, '_>,
     addresses: &[u64],
@@ -106,10 +106,10 @@ fn look_up(
     }
 }
 
-/// Code objects at their load addresses, which addresses of the process are looked up in.
+/// A lookup table for addresses of a process: code objects at their load addresses.
 ///
-/// * objects: code objects, each by itself or with its load address; or a core, whose code objects are where the process had them. With one
-///   code object every address is looked up in it; with several, one that two of them have has no frames.
+/// * objects: code objects, each alone or with its load address; or a core, whose code objects have the load addresses of the process. A
+///   single code object answers every address. If two of several code objects contain an address, it has no frames.
 ///
 /// ```python
 /// >>> symbolizer = hetdwarf.Symbolizer([(obj, 0x7f4000000000)])
@@ -145,9 +145,10 @@ impl Symbolizer {
         })
     }
 
-    /// The functions, inlined calls and lines of addresses: a tuple of frames for each, the innermost first, empty if nothing is known of it.
+    /// Returns the functions, inlined calls and lines of addresses: a tuple of frames for each address, the innermost first. An unknown address
+    /// has an empty tuple.
     ///
-    /// * addresses: a list or an array of numpy. Each address is looked up once, however often it is in it.
+    /// * addresses: a list or a numpy array. Each address is looked up once, even if it occurs several times.
     fn symbolize(&self, py: Python<'_>, addresses: &Bound<'_, PyAny>) -> PyResult<Frames> {
         symbolize(py, &self.symbolizer, addresses)
     }
@@ -160,7 +161,7 @@ impl Symbolizer {
     }
 }
 
-/// A symbolizer of one program.
+/// Creates a symbolizer of one program.
 pub fn of_program(program: Arc<LoadedProgram>, load_address: u64) -> LoadedSymbolizer {
     LoadedSymbolizer::of_programs(vec![(program, LoadAddress(load_address))])
 }

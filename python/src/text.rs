@@ -1,8 +1,8 @@
-//! Text that has parts of files in it.
+//! Escapes text that contains parts of files.
 
 use hetdwarf::Untrusted;
 
-/// A `repr` without what a terminal could obey.
+/// Returns a `repr` without control characters, which a terminal would obey.
 pub fn shown(repr: &str) -> String {
     Untrusted::from(repr).to_string()
 }

@@ -1,4 +1,4 @@
-//! Types as a tree.
+//! Provides types as a tree.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -55,7 +55,7 @@ impl Type {
         Type::new(&self.types, id)
     }
 
-    /// Its kind without typedefs and qualifiers.
+    /// Returns the kind without typedefs and qualifiers.
     fn resolved(&self) -> &TypeKind {
         &self.types.resolved(self.id).kind
     }
@@ -66,7 +66,7 @@ impl Type {
         members.map(|member| Member::new(self, member)).collect()
     }
 
-    /// What types that are equal have in common.
+    /// Returns the key by which types are compared.
     fn key(&self) -> (String, &'static str, Option<u64>) {
         (type_name(&self.types, self.id), self.kind(), self.size())
     }
@@ -95,22 +95,23 @@ impl Type {
         self.types.get(self.id).kind.name()
     }
 
-    /// What `numpy.dtype` takes for values of the type: `<i4` for example, a dictionary for a structure, a dtype and its dimensions
-    /// for an array; None if numpy has no dtype of the same bytes.
+    /// The argument of `numpy.dtype` for values of the type: for example `<i4`, a dictionary for a structure, or a dtype and dimensions for
+    /// an array. None if no numpy dtype has the same bytes.
     #[getter]
     fn dtype(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let dtype = Layout::new(&self.types, self.id).whole();
         dtype.map(|dtype| dtype.to_python(py)).transpose()
     }
 
-    /// What a typedef, a pointer, an array, a qualified type or an enumeration is made of, and what a function returns; None of others.
+    /// The underlying type of a typedef, qualified type or enumeration, the target of a pointer, the element type of an array, or the
+    /// return type of a function. None for other types.
     #[getter]
     fn target(&self) -> Option<Type> {
         let target = self.types.get(self.id).kind.target();
         target.map(|target| self.other(target))
     }
 
-    /// The data members of a structure, class or union, also of a typedef of one; empty of others.
+    /// The data members of a structure, class or union, also through typedefs; empty for other types.
     #[getter]
     fn members(&self) -> Vec<Member> {
         self.parts(false)
@@ -122,7 +123,7 @@ impl Type {
         self.parts(true)
     }
 
-    /// The type of the elements of an array or a vector; None of others.
+    /// The element type of an array or a vector; None for other types.
     #[getter]
     fn element(&self) -> Option<Type> {
         let TypeKind::Array { element, .. } = self.resolved() else {
@@ -131,28 +132,30 @@ impl Type {
         Some(self.other(*element))
     }
 
-    /// How many elements an array has in each dimension, the slowest-varying first; None for one that is not a constant. Empty of others.
+    /// The number of elements of an array in each dimension, the slowest-varying first; None for a dimension that is not a constant. Empty
+    /// for other types.
     #[getter]
     fn dimensions(&self) -> Vec<Option<u64>> {
         let dimensions = self.resolved().dimensions().iter();
         dimensions.map(|dimension| dimension.count).collect()
     }
 
-    /// The names and values of an enumeration; empty of others.
+    /// The names and values of an enumeration; empty for other types.
     #[getter]
     fn enumerators(&self) -> Vec<(String, i128)> {
         let pairs = self.resolved().enumerators().iter();
         pairs.map(|one| (one.name.clone(), one.value)).collect()
     }
 
-    /// The types of a function's parameters; empty of others.
+    /// The types of a function's parameters; empty for other types.
     #[getter]
     fn parameters(&self) -> Vec<Type> {
         let parameters = self.resolved().parameters().iter();
         parameters.map(|id| self.other(*id)).collect()
     }
 
-    /// The variants of a variant part, of which one is present; empty of others. A variant part is the type of a member without a name.
+    /// The variants of a variant part, of which one is present; empty for other types. A variant part is the type of a member without a
+    /// name.
     #[getter]
     fn variants(&self) -> Vec<Variant> {
         let (_, variants) = self.resolved().variants();
@@ -164,14 +167,14 @@ impl Type {
         variants.collect()
     }
 
-    /// The member that tells which variant is present; None of others, or if no member tells.
+    /// The member that selects the variant; None if there is none, and for other types.
     #[getter]
     fn discriminant(&self) -> Option<Member> {
         let (discriminant, _) = self.resolved().variants();
         discriminant.map(|member| Member::new(self, member))
     }
 
-    /// What a pointer or reference points to; None of others.
+    /// The target of a pointer or reference; None for other types.
     #[getter]
     fn pointee(&self) -> Option<Type> {
         let (TypeKind::Pointer { target, .. } | TypeKind::MemberPointer { target, .. }) =
@@ -182,7 +185,7 @@ impl Type {
         Some(self.other(*target))
     }
 
-    /// The address space that a pointer or reference points into, `none` for the default one; None of others.
+    /// The address space that a pointer or reference points into, `none` for the default one; None for other types.
     #[getter]
     fn address_space(&self) -> Option<&'static str> {
         let TypeKind::Pointer { address_space, .. } = self.resolved() else {
@@ -210,17 +213,17 @@ impl Type {
 /// A member or a base class of a type.
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Member {
-    /// Its name; None of an anonymous structure or union.
+    /// The name; None for an anonymous structure or union.
     #[pyo3(get)]
     name: Option<String>,
     ty: Type,
-    /// The byte of the record that it starts in; None if that is not a constant.
+    /// The byte of the record at which the member starts; None if it is not a constant.
     #[pyo3(get)]
     offset: Option<u64>,
-    /// The bit of the record that it starts at; None if that is not a constant.
+    /// The bit of the record at which the member starts; None if it is not a constant.
     #[pyo3(get)]
     bit_offset: Option<u64>,
-    /// The size of a bit-field in bits; None of any other member.
+    /// The size of a bit-field in bits; None for any other member.
     #[pyo3(get)]
     bit_size: Option<u64>,
 }
@@ -239,7 +242,7 @@ impl Member {
 
 #[pymethods]
 impl Member {
-    /// Its type.
+    /// The type of the member.
     #[getter(r#type)]
     fn ty(&self) -> Type {
         self.ty.again()
@@ -254,7 +257,7 @@ impl Member {
 /// One of the variants of a variant part.
 #[pyclass(frozen, module = "hetdwarf")]
 pub struct Variant {
-    /// The ranges of discriminants that choose it, both ends included; None of the variant that is present if no other is.
+    /// The inclusive ranges of discriminants that select the variant; None for the variant that is present if no other is.
     #[pyo3(get)]
     choices: Option<Vec<(i128, i128)>>,
     members: Vec<LibraryMember>,
@@ -263,7 +266,7 @@ pub struct Variant {
 
 #[pymethods]
 impl Variant {
-    /// Its members. Offsets count from the start of the structure.
+    /// The members of the variant. Offsets are relative to the start of the structure.
     #[getter]
     fn members(&self) -> Vec<Member> {
         let members = self.members.iter();

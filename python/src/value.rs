@@ -1,9 +1,9 @@
-//! What bytes of a type are in Python.
+//! Converts bytes of a type to Python values, and back.
 //!
-//! Integers, characters, enumerations and pointers are `int`, `_Bool` is `bool`, floating-point numbers are `float`, complex ones
-//! `complex`, records are `dict` by member (those of anonymous members and base classes among the record's own), arrays and vectors are
-//! `list`, and arrays of characters that end with a null character, as C prints them as a string, are `str`. A type without a value is
-//! its `bytes`. Numbers come from [`numbers`](display::numbers), never from text.
+//! Integers, characters, enumerations and pointers are `int`. `_Bool` is `bool`, floating-point numbers are `float`, and complex numbers
+//! are `complex`. Records are `dict` by member, and include the members of anonymous members and base classes. Arrays and vectors are
+//! `list`. Arrays of characters that end with a null character, which C prints as a string, are `str`. A type without a value is its
+//! `bytes`. Numbers come from [`numbers`](display::numbers), never from text.
 
 use core::cell::Cell;
 
@@ -17,14 +17,13 @@ use hetdwarf::display::{self, Number, ScalarKind, ScalarPlace, TypedBytes, scala
 use hetdwarf::eval::BaseTypeEncoding;
 use hetdwarf::location::Bits;
 
-/// How deep values may nest: types of a damaged file may name each other in a circle.
+/// The deepest nesting of values. The types of a damaged file may contain themselves.
 pub const DEPTH: u32 = 64;
 
-/// How many values one value may have inside, besides one for each of its bytes: members of a damaged type may overlap, and theirs
-/// again.
+/// The most values inside one value, besides one for each of its bytes. The members of a damaged type may overlap at every level.
 const VALUES: usize = 1 << 16;
 
-/// `size` bits from bit `start` on, in whole bytes; fewer where there are no more.
+/// Returns `size` bits from bit `start` on, in whole bytes; fewer if the data ends.
 fn cut(bytes: &[u8], start: u64, size: u64) -> Vec<u8> {
     let (first, shift) = (usize::try_from(start / 8).unwrap_or(usize::MAX), start % 8);
     // Types of a damaged file may be larger than their values.
@@ -40,7 +39,7 @@ fn cut(bytes: &[u8], start: u64, size: u64) -> Vec<u8> {
     found
 }
 
-/// What a value of type `ty` is, of which these are the bits. Scalars with missing bits are None.
+/// Converts the bits of a value of type `ty` to Python. Scalars with missing bits are None.
 pub fn to_python(
     py: Python<'_>,
     types: &TypeTable,
@@ -60,12 +59,12 @@ struct Converter<'t, 'py> {
     py: Python<'py>,
     types: &'t TypeTable,
     bits: &'t Bits,
-    /// How many more values it may make.
+    /// The number of values that may still be made.
     left: Cell<usize>,
 }
 
 impl Converter<'_, '_> {
-    /// The value that starts at bit `start`.
+    /// Converts the value that starts at bit `start`.
     ///
     /// * `bits`: the size of a bit-field.
     fn value(&self, ty: TypeId, start: u64, bits: Option<u64>, depth: u32) -> PyResult<Py<PyAny>> {
@@ -93,7 +92,7 @@ impl Converter<'_, '_> {
                 }
                 let size = self.size(*element);
                 let stride = stride_in_bits.unwrap_or(size);
-                // An element that is larger than its entry is cut to that.
+                // An element that is larger than the stride is truncated.
                 let part = (stride < size).then_some(stride);
                 let end = start.saturating_add(self.size_or_all(ty, start));
                 self.array((*element, part, stride), dimensions, (start, end), depth)
@@ -152,17 +151,17 @@ impl Converter<'_, '_> {
         }
     }
 
-    /// The bytes of something without a value.
+    /// Returns the bytes of a type without a value.
     fn raw(&self, start: u64, size: u64) -> PyResult<Py<PyAny>> {
         PyBytes::new(self.py, &cut(&self.bits.bytes, start, size)).into_py_any(self.py)
     }
 
-    /// The size of a type in bits; 0 if it is not known.
+    /// Returns the size of a type in bits; 0 if unknown.
     fn size(&self, ty: TypeId) -> u64 {
         display::size_in_bits(self.types, ty).unwrap_or(0)
     }
 
-    /// The size of a type in bits; all that follows if it is not known.
+    /// Returns the size of a type in bits; the size of the remaining data if unknown.
     fn size_or_all(&self, ty: TypeId, start: u64) -> u64 {
         let all = (self.bits.bytes.len() as u64).saturating_mul(8);
         let left = all.saturating_sub(start);
@@ -171,7 +170,7 @@ impl Converter<'_, '_> {
             .min(left)
     }
 
-    /// Whether a type is a character of one byte.
+    /// Returns true if a type is a character of one byte.
     fn is_character(&self, mut ty: TypeId) -> bool {
         for _ in 0..DEPTH {
             match &self.types.get(ty).kind {
@@ -189,7 +188,7 @@ impl Converter<'_, '_> {
         false
     }
 
-    /// The text of an array of characters: up to its null character, of which there must be one, in UTF-8.
+    /// Returns the text of an array of characters, up to its null character. It must have one, and be UTF-8.
     fn text(
         &self,
         element: TypeId,
@@ -211,7 +210,7 @@ impl Converter<'_, '_> {
         text.chars().all(is_shown).then(|| text.to_owned())
     }
 
-    /// An array that has this range of bits.
+    /// Converts an array that has this range of bits.
     fn array(
         &self,
         element: (TypeId, Option<u64>, u64),
@@ -225,7 +224,7 @@ impl Converter<'_, '_> {
         };
         let inner = rest.iter().map(|inner| inner.count.unwrap_or(0));
         let step = inner.fold(stride, u64::saturating_mul);
-        // No more than there are bytes for, whatever the type says.
+        // The data limits the number of elements, whatever the type says.
         let most = end.saturating_sub(start).checked_div(step).unwrap_or(0);
         let count = first.count.unwrap_or(most).min(most);
         let list = PyList::empty(self.py);
@@ -267,7 +266,7 @@ impl Converter<'_, '_> {
     }
 }
 
-/// The members of a record, through typedefs and qualifiers.
+/// Returns the members of a record, through typedefs and qualifiers.
 pub fn record(types: &TypeTable, mut ty: TypeId) -> Option<&[Member]> {
     for _ in 0..DEPTH {
         match &types.get(ty).kind {
@@ -279,7 +278,7 @@ pub fn record(types: &TypeTable, mut ty: TypeId) -> Option<&[Member]> {
     None
 }
 
-/// The bytes that a value of type `ty` has, of a value of Python.
+/// Converts a Python value to the bytes of a value of type `ty`.
 pub fn to_bytes(types: &TypeTable, ty: TypeId, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let size = display::size_in_bits(types, ty).unwrap_or(0) / 8;
     let wrong = |text: String| Err(PyValueError::new_err(text));

@@ -1,4 +1,4 @@
-//! Variables and the values of expressions: what is known of them in each lane.
+//! Provides variables and the values of expressions, in each lane.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::types::Type;
 use crate::value;
 use crate::wave;
 
-/// Dimensions, dtype, conversion, and bytes with those that are missing.
+/// Dimensions, dtype, conversion, bytes, and a mask of the missing bytes.
 type Numpy<'py> = (
     Option<Vec<u64>>,
     Option<Py<PyAny>>,
@@ -31,7 +31,7 @@ type Numpy<'py> = (
     Option<(Bound<'py, PyByteArray>, Bound<'py, PyBytes>)>,
 );
 
-/// A variable, or an expression, with what is known of it in each lane.
+/// A variable or an expression, with its state and value in each lane.
 ///
 /// ```python
 /// >>> variable = frame["id"]
@@ -71,7 +71,7 @@ impl Variable {
         value::to_python(py, &self.types, (value.ty, value.bit_field), &value.bits)
     }
 
-    /// The type of all values; None if lanes have different ones.
+    /// Returns the type of all values; None if it differs between lanes.
     fn common_type(&self) -> Option<TypeId> {
         let mut lanes = self.found.lanes.iter();
         let readable = |value: &&LaneValue| value.state.is_current();
@@ -85,10 +85,10 @@ impl Variable {
     }
 }
 
-/// The most bytes that are made of the lanes of a variable for numpy.
+/// The most bytes of a numpy array for the lanes of a variable.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// `bytes` of a lane, and 1 for each of them of which a bit is missing.
+/// Copies the bytes of a lane, and sets a 1 for each byte with a missing bit.
 fn fill(value: &LaneValue, bytes: &mut [u8], missing: &mut [u8]) {
     if !value.state.is_current() {
         missing.fill(1);
@@ -123,41 +123,40 @@ impl Variable {
         self.found.kind
     }
 
-    /// Its type, as the program declares it.
+    /// The type, as the program declares it.
     #[getter(r#type)]
     fn ty(&self) -> Type {
         Type::named(&self.types, self.found.ty, self.found.type_name.clone())
     }
 
-    /// The function or namespace that it is in.
+    /// The function or namespace that contains the variable.
     #[getter]
     fn scope(&self) -> Option<&str> {
         self.found.scope.as_deref()
     }
 
-    /// The line of its declaration.
+    /// The line of the declaration.
     #[getter]
     fn line(&self) -> Option<u64> {
         self.found.line
     }
 
-    /// `dwarf` or `legacy-llvm`; None of an expression.
+    /// `dwarf` or `legacy-llvm`; None for an expression.
     #[getter]
     fn reading(&self) -> Option<&'static str> {
         self.found.reading
     }
 
-    /// `prologue` if it is in memory that the prologue of the function writes, which is not over: what is there may be left over from
-    /// others. None otherwise.
+    /// `prologue` if the prologue of the function has not finished, and may not have written the variable to memory yet. None otherwise.
     #[getter]
     fn note(&self) -> Option<&'static str> {
         self.found.is_in_prologue.then_some("prologue")
     }
 
-    /// The lanes that have a whole value.
+    /// The lanes that have a complete value.
     #[getter]
     fn lanes(&self) -> Vec<u32> {
-        // Bytes would become `bytes`.
+        // PyO3 would convert a list of `u8` to `bytes`.
         let lanes = (0u32..).zip(&self.found.lanes);
         lanes
             .filter(|(_, value)| value.state == ValueStateKind::Ok)
@@ -165,19 +164,19 @@ impl Variable {
             .collect()
     }
 
-    /// How many lanes the wave has.
+    /// The lanes of the wave, 32 or 64.
     #[getter]
     fn wave_size(&self) -> u64 {
         self.found.size.lanes().into()
     }
 
-    /// What is known of it in a lane: `ok`, `optimized-out`, `partial`, `unavailable`, `ambiguous`, `unsupported`, `error`,
-    /// `inactive` or `not-in-frame`; `entry` or `last-known` where the debugging information does not give it and `earlier` has what it was.
+    /// Returns the state in a lane: `ok`, `optimized-out`, `partial`, `unavailable`, `ambiguous`, `unsupported`, `error`, `inactive` or
+    /// `not-in-frame`; `entry` or `last-known` if the debugging information does not give the value, but `earlier` returns an older one.
     fn state(&self, lane: i64) -> Result<&'static str, Failure> {
         Ok(self.lane(lane)?.1.state.name())
     }
 
-    /// The value in a lane.
+    /// Returns the value in a lane.
     fn value(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
         let (lane, value) = self.lane(lane)?;
         if value.state == ValueStateKind::Ok {
@@ -186,10 +185,10 @@ impl Variable {
         Err(value.failure(&self.found.name, lane).into())
     }
 
-    /// What it was in a lane, where the debugging information does not give the value: a pair of the value, and a dict with `state` (`entry`:
-    /// what a parameter was on entry to its function, or `last-known`: what it was where that was last known), `from` (what keeps it:
-    /// `kernarg`, `call-site`, `register`, `slot` or `computed`) and `as_of` (`pc`, `file` and `line`; None for `entry`). It may have
-    /// changed since. None where the state is another.
+    /// Returns an older value in a lane, if the debugging information does not give the current one. The value may have changed since. It
+    /// is a pair of the value and a dict with `state`, `from` and `as_of`. `state` is `entry` (the value of a parameter on entry to its
+    /// function) or `last-known` (the value where it was last known). `from` is the source: `kernarg`, `call-site`, `register`, `slot` or
+    /// `computed`. `as_of` has `pc`, `file` and `line`, and is None for `entry`. Returns None in any other state.
     fn earlier<'py>(
         &self,
         py: Python<'py>,
@@ -213,7 +212,7 @@ impl Variable {
         Ok(Some((self.python(py, value)?, about)))
     }
 
-    /// The value in each lane that has a whole one.
+    /// Returns the value of each lane that has a complete one.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (lane, value) in (0u8..).zip(&self.found.lanes) {
@@ -224,7 +223,7 @@ impl Variable {
         Ok(dict)
     }
 
-    /// The bytes in a lane, as in memory; those that are missing are 0. Also those of an `earlier` value.
+    /// Returns the bytes in a lane, as in memory, also for an `earlier` value. Missing bytes are 0.
     fn bytes<'py>(&self, py: Python<'py>, lane: i64) -> PyResult<Bound<'py, PyBytes>> {
         let (lane, value) = self.lane(lane)?;
         if value.state.is_readable() {
@@ -234,7 +233,7 @@ impl Variable {
         }
     }
 
-    /// The value in a lane as the command prints it.
+    /// Returns the value in a lane as the command prints it.
     fn text(&self, lane: i64) -> Result<String, Failure> {
         let (lane, value) = self.lane(lane)?;
         if let Some(text) = &value.text {
@@ -254,8 +253,8 @@ impl Variable {
         Ok(format!("{text}{when}"))
     }
 
-    /// Where it is in a lane: a list with a document as `hetdwarf eval` has it for each place, `{"storage": "memory", "address_space":
-    /// "private_lane", "bit_offset": "0x80", "lane": 3}` for example; empty if it is nowhere, a constant for example.
+    /// Returns the places of the variable in a lane, as a list of documents of `hetdwarf eval`: for example `{"storage": "memory",
+    /// "address_space": "private_lane", "bit_offset": "0x80", "lane": 3}`. Empty if it has no location, for example for a constant.
     fn place(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
         let lane = wave::lane(lane, self.found.size)?;
         let (frame, position) = self.origin.variable()?;
@@ -264,8 +263,8 @@ impl Variable {
         json::to_python(py, &stop.ask_frame(py, frame, ask)?)
     }
 
-    /// The expressions of DWARF that say where it is, each with its addresses in the code object; empty of an expression, and of a variable
-    /// that is nowhere.
+    /// The DWARF expressions for the location, each with its addresses in the code object. Empty for an expression, and for a variable
+    /// without a location.
     #[getter]
     fn locations(&self, py: Python<'_>) -> PyResult<Vec<Location>> {
         let Some(position) = self.origin.position else {
@@ -275,11 +274,11 @@ impl Variable {
         self.origin.stop.get().ask_frame(py, self.origin.frame, ask)
     }
 
-    /// Its parts in a lane, as a debugger's view of variables unfolds them: members and base classes, elements, what the variant holds that is
-    /// present, and what a pointer points to. Empty if it has no value in this lane, or its value is a number.
+    /// Returns the parts in a lane, as a debugger expands a variable: members and base classes, elements, the members of the present
+    /// variant, and the target of a pointer. Empty if there is no value in this lane, or if the value is a number.
     ///
-    /// * depth: how many levels of parts are read: those of parts are their `children`.
-    /// * elements: how many elements are read of each array.
+    /// * depth: the number of levels to read. The parts of a part are its `children`.
+    /// * elements: the maximum number of elements to read of each array.
     #[pyo3(signature = (lane, depth = 1, elements = 200))]
     fn children(
         &self,
@@ -305,10 +304,10 @@ impl Variable {
         part::to_python(py, found, &Arc::new(types))
     }
 
-    /// Changes the variable in a lane, through `write_register(dwarf, offset, bytes)` and `write_memory(space, address, bytes)` of a wave of
-    /// your own. The frame reads its variables anew when it is asked again; this one stays what it was.
+    /// Changes the variable in a lane, through `write_register(dwarf, offset, bytes)` and `write_memory(space, address, bytes)` of a wave
+    /// of your own. The frame then reads its variables again; this object keeps its old values.
     ///
-    /// * value: `bytes` of the size of the type; for a scalar also an `int`, a `bool` or a `float`.
+    /// * value: `bytes` of the size of the type. For a scalar, also an `int`, a `bool` or a `float`.
     fn write(&self, py: Python<'_>, lane: i64, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let lane = wave::lane(lane, self.found.size)?;
         let (frame, position) = self.origin.variable()?;
@@ -324,7 +323,7 @@ impl Variable {
         self.origin.stop.get().write(py, frame, (place, &bytes))
     }
 
-    /// The value in a lane, as `value(lane)`.
+    /// Returns the value in a lane, as `value(lane)` does.
     fn __getitem__(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
         if wave::lane(lane, self.found.size).is_err() {
             return Err(PyIndexError::new_err(lane));
@@ -336,19 +335,19 @@ impl Variable {
         visit.call(&self.origin.stop)
     }
 
-    /// The reason why there is no value in a lane, for people; empty if there is nothing to say.
+    /// Returns the message that explains a missing value in a lane; empty if there is no message.
     fn message(&self, lane: i64) -> Result<&str, Failure> {
         Ok(&self.lane(lane)?.1.message)
     }
 
-    /// All lanes as a masked array of numpy. The dtype and the dimensions after that of the lanes come from the type alone; what has no
-    /// value is masked, also within arrays and structures.
+    /// Returns all lanes as a masked numpy array. The dtype and the dimensions after the dimension of the lanes depend on the type alone.
+    /// Missing values are masked, also within arrays and structures.
     fn array(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         let arrays = slf.py().import("hetdwarf._arrays")?;
         Ok(arrays.getattr("array")?.call1((slf,))?.unbind())
     }
 
-    /// For `array()`: dimensions, dtype, conversion, bytes of all lanes, and 1 for each byte that is missing.
+    /// Returns the input of `array()`: dimensions, dtype, conversion, bytes of all lanes, and 1 for each missing byte.
     fn _numpy<'py>(&self, py: Python<'py>) -> PyResult<Numpy<'py>> {
         let layout = self.common_type().map(|ty| Layout::new(&self.types, ty));
         let Some(layout) = layout else {
@@ -383,7 +382,7 @@ impl Variable {
         ))
     }
 
-    /// For `array()`: what there is of the value in a lane, with None for scalars that are missing.
+    /// Returns the value in a lane for `array()`, with None for missing scalars.
     fn _part(&self, py: Python<'_>, lane: i64) -> PyResult<Py<PyAny>> {
         let (_, value) = self.lane(lane)?;
         if value.state.is_current() {

@@ -1,4 +1,4 @@
-//! Waves: snapshots, those of a core, and objects of Python that read registers and memory.
+//! Provides waves: snapshots, waves of a core, and Python objects that read registers and memory.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use hetdwarf_owned::LoadedCore;
 use crate::error::{Failure, Malformed, Unavailable, Unsupported, lock, read_file};
 use crate::text::shown;
 
-/// What a stop takes its registers and memory from.
+/// The source of a stop's registers and memory.
 #[derive(Clone)]
 pub enum WaveSource {
     Snapshot(Arc<Snapshot>),
@@ -24,7 +24,7 @@ pub enum WaveSource {
 }
 
 impl WaveSource {
-    /// A wave as Python gives it: a dictionary or the path of a file (`hetdwarf-wave/1`), or an object that reads.
+    /// Reads a wave from Python: a dictionary or the path of a file (`hetdwarf-wave/1`), or an object that reads.
     pub fn new(wave: &Bound<'_, PyAny>, wave_size: Option<WaveSize>) -> PyResult<WaveSource> {
         if let Ok(dict) = wave.cast::<PyDict>() {
             let dumps = wave.py().import("json")?.getattr("dumps")?;
@@ -40,6 +40,15 @@ impl WaveSource {
         WaveSource::parse(&bytes, &path.to_string_lossy())
     }
 
+    /// Returns the number of lanes. Returns `None` for a wave of a core, which runs its own code object.
+    pub fn wave_size(&self) -> Option<WaveSize> {
+        match self {
+            WaveSource::Snapshot(wave) => Some(wave.wave_size()),
+            WaveSource::Callbacks(callbacks) => Some(callbacks.wave_size),
+            WaveSource::Core(..) => None,
+        }
+    }
+
     fn parse(text: &[u8], name: &str) -> PyResult<WaveSource> {
         let wave = Snapshot::from_json(text);
         let wave = wave.map_err(|error| Malformed::new_err(shown(&format!("{name}: {error}"))))?;
@@ -47,30 +56,30 @@ impl WaveSource {
     }
 }
 
-/// A wave that an object of Python knows.
+/// A wave that a Python object provides.
 pub struct Callbacks {
     object: Py<PyAny>,
     takes: Takes,
     pub wave_size: WaveSize,
     pub pc: u64,
     pub load_address: u64,
-    /// What the object says of apertures and dispatch.
+    /// The object's apertures and dispatch.
     rest: Snapshot,
 }
 
-/// What `read_register` takes besides the DWARF number.
+/// The arguments of `read_register` besides the DWARF number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Takes {
-    /// Nothing: it gives all of the register.
+    /// None: the method returns the whole register.
     Whole,
     /// The lane, or `None` for registers that all lanes share.
     Lane,
-    /// The first byte and how many bytes.
+    /// The first byte and the number of bytes.
     Bytes,
 }
 
 impl Callbacks {
-    /// Tells the garbage collector of the object, of which this has the one reference.
+    /// Reports the object to the garbage collector. This is its only reference.
     pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.object)
     }
@@ -130,7 +139,7 @@ impl Callbacks {
         Ok(callbacks)
     }
 
-    /// Some bits of a register, in whole bytes; nothing if they are not available.
+    /// Returns some bits of a register, in whole bytes, or None if they are not available.
     fn register(
         &self,
         py: Python<'_>,
@@ -164,7 +173,7 @@ impl Callbacks {
     }
 }
 
-/// How many arguments a bound method takes.
+/// Returns the kind of arguments that a bound method takes.
 fn takes(method: &Bound<'_, PyAny>) -> PyResult<Takes> {
     let inspect = method.py().import("inspect")?;
     let Ok(signature) = inspect.call_method1("signature", (method,)) else {
@@ -178,9 +187,9 @@ fn takes(method: &Bound<'_, PyAny>) -> PyResult<Takes> {
     {
         let kind: u8 = parameter?.getattr("kind")?.extract()?;
         match kind {
-            // Positional, with or without a name.
+            // Positional, also if they can be passed by name.
             0 | 1 => count += 1,
-            // All that follow.
+            // Variadic.
             2 => return Ok(Takes::Bytes),
             _ => {}
         }
@@ -192,7 +201,7 @@ fn takes(method: &Bound<'_, PyAny>) -> PyResult<Takes> {
     })
 }
 
-/// Bytes as Python gives them: `bytes` or an `int`, little-endian; `None` is not available.
+/// Converts bytes from Python: `bytes` or a little-endian `int`. `None` means not available.
 fn contents(value: &Bound<'_, PyAny>, count: usize) -> PyResult<Option<Vec<u8>>> {
     if value.is_none() {
         return Ok(None);
@@ -213,7 +222,7 @@ fn contents(value: &Bound<'_, PyAny>, count: usize) -> PyResult<Option<Vec<u8>>>
     Ok(Some(value.extract::<Vec<u8>>()?))
 }
 
-/// A wave of Python during one question; an exception ends it and is raised again.
+/// A Python wave during one query. An exception ends the query and is raised again.
 pub struct Asked {
     callbacks: Arc<Callbacks>,
     raised: Mutex<Option<PyErr>>,
@@ -227,12 +236,12 @@ impl Asked {
         }
     }
 
-    /// The first exception that was raised, if any was.
+    /// Returns the first raised exception, if any.
     pub fn raised(&self) -> Option<PyErr> {
         lock(&self.raised).take()
     }
 
-    /// Calls a method that writes.
+    /// Calls a writing method.
     fn call(
         &self,
         method: &str,
@@ -264,7 +273,7 @@ impl Asked {
         if lock(&self.raised).is_some() {
             return Err(AccessError::Unavailable);
         }
-        // Where the interpreter is about to end, nothing is available any more.
+        // While the interpreter shuts down, nothing is available.
         let found = Python::try_attach(|py| {
             ask(py).or_else(|error| {
                 if error.is_instance_of::<Unavailable>(py) {
@@ -348,19 +357,19 @@ impl Wave for Asked {
     }
 }
 
-/// The error of a wave that gave another number of bytes than it was asked for.
+/// Returns the error for a wave that returned the wrong number of bytes.
 fn too_few(found: usize, asked: usize) -> PyErr {
     Malformed::new_err(format!(
         "the wave returned {found} bytes instead of {asked}"
     ))
 }
 
-/// The lanes of a wave.
+/// Returns the lanes of a wave.
 pub fn lanes(size: WaveSize) -> Vec<Lane> {
     size.all_lanes().collect()
 }
 
-/// A lane by its number.
+/// Returns a lane by its number.
 pub fn lane(number: i64, size: WaveSize) -> Result<Lane, Failure> {
     let lanes = size.lanes();
     let found = u8::try_from(number)

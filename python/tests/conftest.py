@@ -1,4 +1,4 @@
-"""Fixtures of the repository: code objects, waves with their truth, cores."""
+"""Provides the repository's test data: code objects, waves with their expected values, cores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WAVES = sorted(path.parent for path in FIXTURES.glob("waves/*/truth.json"))
 
 
 class JsonWave:
-    """A wave that answers from a snapshot, as a debugger would from its process."""
+    """A wave that reads a snapshot, as a debugger would read its process."""
 
     def __init__(self, path: Path) -> None:
         self.wave = json.loads(path.read_text())
@@ -29,7 +29,7 @@ class JsonWave:
         self.asked = 0
 
     def name(self, dwarf: int) -> str | None:
-        """The register's name (USAGE "Register Identifier"), for waves of either size."""
+        """Returns the register's name (USAGE "Register Identifier"), for both wave sizes."""
         blocks = [(32, 96, "s", 0), (1088, 1130, "s", 64), (1536, 1792, "v", 0), (2048, 2304, "a", 0)]
         blocks += [(2560, 2816, "v", 0), (3072, 3328, "a", 0)]
         for start, end, letter, first in blocks:
@@ -66,7 +66,7 @@ class JsonWave:
 
 @pytest.fixture(params=WAVES, ids=lambda path: path.name)
 def case(request: Any) -> Path:
-    """A folder with objects, waves and `truth.json`."""
+    """Returns a folder with objects, waves and `truth.json`."""
     folder: Path = request.param
     return folder
 
@@ -78,6 +78,6 @@ def structs() -> Path:
 
 @pytest.fixture(params=ENGINES, scope="module")
 def engine(request: Any) -> Iterator[Any]:
-    """`fleet.run` on an engine with two workers."""
+    """Returns `fleet.run` on an engine with two workers."""
     for options in started(request.param):
         yield functools.partial(fleet.run, engine=request.param, **options)

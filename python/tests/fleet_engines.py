@@ -1,4 +1,4 @@
-"""The engines of `hetdwarf.fleet`, started on this machine."""
+"""Starts the engines of `hetdwarf.fleet` on this machine."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ WORKERS = 2
 
 
 def started(name: str) -> Iterator[dict[str, Any]]:
-    """Starts an engine with two workers, and gives the options that `run` needs for it."""
-    # Ray and Spark do not pass on where modules are.
+    """Starts an engine with two workers, and provides the options that `run` needs for it."""
+    # Ray and Spark do not pass the module path to workers.
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
     if name == "local":
         yield {"workers": WORKERS}
@@ -23,7 +23,7 @@ def started(name: str) -> Iterator[dict[str, Any]]:
         options = {"n_workers": WORKERS, "threads_per_worker": 1, "dashboard_address": None}
         import dask
 
-        # Each death is a start of a worker: two are enough.
+        # Every death starts a worker, so two retries are enough.
         dask.config.set({"distributed.scheduler.allowed-failures": 1})
         with distributed.LocalCluster(silence_logs=50, **options) as cluster, distributed.Client(cluster) as client:
             yield {"client": client}

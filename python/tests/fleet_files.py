@@ -1,4 +1,4 @@
-"""A fleet's files: the corpus under many names, some of them damaged."""
+"""Makes the files of a fleet: the corpus under many names, with some files damaged."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 from conftest import FIXTURES
 
-# The task of a release: 2,000 files, 100 of them damaged.
+# A release is tested with 2,000 files, of which 100 are damaged.
 COUNT = int(os.environ.get("HETDWARF_FLEET_FILES", "200"))
 SMALL = 40_000
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
-    """Cuts the end off, or overwrites some bytes."""
+    """Truncates a file, or overwrites some bytes."""
     if chance.random() < 0.5:
         return data[: chance.randrange(len(data))]
     changed = bytearray(data)
@@ -24,7 +24,7 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
 
 
 def make(folder: Path, count: int = COUNT) -> list[str]:
-    """Writes `count` files below folders of ROCm's versions, each twentieth of them damaged, and returns their names."""
+    """Writes `count` files below folders of ROCm's versions, and returns their names. Every twentieth file is damaged."""
     sources = [path for path in sorted(FIXTURES.glob("corpus/**/*")) if path.suffix in (".hsaco", ".o", ".hipfb") and path.stat().st_size < SMALL]
     chance = random.Random(40)
     names = []

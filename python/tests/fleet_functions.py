@@ -1,4 +1,4 @@
-"""Functions over files that go wrong in one way each. Workers import them."""
+"""Functions over files that each fail in one way. Workers import this module."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def size_or_error(path: str) -> list[dict[str, Any]]:
 
 
 def kill() -> None:
-    # Dask does not replace a worker that dies while its nanny still waits for it to start.
+    # Dask does not replace a worker that dies during its start.
     time.sleep(2)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def size_or_death(path: str) -> list[dict[str, Any]]:
-    """Kills its worker at a file that ends with `deadly`, and the first time at one that ends with `once`."""
+    """Kills its worker at every file that ends with `deadly`, and the first time at a file that ends with `once`."""
     if path.endswith("deadly"):
         kill()
     mark = Path(path + ".mark")
@@ -47,7 +47,7 @@ def verify_or_death(folder: Path, victim: str, name: str) -> list[dict[str, Any]
 
 
 def verify_or_death_once(folder: Path, victim: str, mark: Path, name: str) -> list[dict[str, Any]]:
-    """Does so the first time only."""
+    """Verifies a file below a folder, and kills its worker at the victim, but only the first time."""
     if name == victim and not mark.exists():
         mark.touch()
         kill()

@@ -1,4 +1,4 @@
-"""Code objects made by hand: any types, with a variable of each whose bytes differ from lane to lane."""
+"""Makes code objects with variables of any types. The bytes of the variables differ between lanes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ATE |= {"utf": 0x10, "signed_fixed": 0xD}
 
 @dataclass(eq=False)
 class Die:
-    """An entry: a number is data, text a string, bytes an expression, another entry a reference."""
+    """An entry. An attribute's number is data, its text a string, its bytes an expression, and another entry a reference."""
 
     tag: str
     attributes: dict[str, Union[int, str, bytes, "Die"]] = field(default_factory=dict)
@@ -73,7 +73,7 @@ def _sleb(number: int) -> bytes:
 
 
 def _info(unit: Die) -> tuple[bytes, bytes]:
-    """`.debug_abbrev` and `.debug_info` of one unit of version 5."""
+    """Returns `.debug_abbrev` and `.debug_info` of one unit of version 5."""
     abbrevs: dict[bytes, int] = {}
     out = bytearray(12)
     offsets: dict[int, int] = {}
@@ -121,7 +121,7 @@ def _info(unit: Die) -> tuple[bytes, bytes]:
 
 
 def elf(sections: dict[str, bytes], flags: int = 0x41) -> bytes:
-    """An ELF file for gfx1100 with `.text` and these sections."""
+    """Returns an ELF file for gfx1100 with `.text` and these sections."""
     names = ["", ".text", *sections, ".shstrtab"]
     table = b"".join(name.encode() + b"\0" for name in names)
     contents = {".text": b"\0\0\x80\xbf" * (TEXT_SIZE // 4), **sections, ".shstrtab": table}
@@ -139,23 +139,23 @@ def elf(sections: dict[str, bytes], flags: int = 0x41) -> bytes:
 
 
 def _lane_location(offset: int, size: int) -> bytes:
-    """Where lane L has its `size` bytes: MEMORY + offset + L * size."""
+    """Returns the location of lane L's `size` bytes: MEMORY + offset + L * size."""
     # DW_OP_LLVM_user DW_OP_LLVM_push_lane, DW_OP_constu size, DW_OP_mul, DW_OP_const8u, DW_OP_plus
     return b"\xe9\x03\x10" + _uleb(size) + b"\x1e\x0e" + struct.pack("<Q", MEMORY + offset) + b"\x22"
 
 
 @dataclass
 class Made:
-    """A code object with variables `v0`, `v1`, … and the wave that has their bytes."""
+    """A code object with variables `v0`, `v1`, …, and the wave with their bytes."""
 
     data: bytes
     wave: dict[str, Any]
 
 
 def make(variables: list[tuple[Die, list[bytes]]], types: list[Die] | None = None, sparse: bool = False) -> Made:
-    """A function whose variables have these types, and these bytes in each lane; all types are listed in `types` or are found.
+    """Makes a function whose variables have these types, and these bytes in each lane. Includes all types that the variables and `types` refer to.
 
-    * sparse: leaves out bytes that are 0xEE, so that they are unavailable.
+    * sparse: leaves out the bytes 0xEE, so that they are unavailable.
     """
     found: list[Die] = []
     seen: set[int] = set()
@@ -178,7 +178,7 @@ def make(variables: list[tuple[Die, list[bytes]]], types: list[Die] | None = Non
     entries = []
     for index, (ty, lanes) in enumerate(variables):
         (size,) = {len(lane) for lane in lanes}
-        # All lanes have the only one in common.
+        # All lanes share the only value.
         step, count = (0, 1) if len(lanes) == 1 else (size, LANES)
         entries.append(Die("variable", {"name": f"v{index}", "type": ty, "location": _lane_location(len(memory), step)}))
         for lane in range(count):

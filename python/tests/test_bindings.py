@@ -1,4 +1,4 @@
-"""How the package behaves as one of Python's: exceptions, threads, memory, and the process."""
+"""Tests the package as a citizen of Python: exceptions, threads, memory, and the process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMMAND = Path(sys.executable).parent / "hetdwarf"
 
 
 class Counting(JsonWave):
-    """Notes which registers and spaces it is asked for."""
+    """A wave that records the requested registers and spaces."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -161,7 +161,7 @@ def test_the_spaces_of_memory_are_those_of_the_readme() -> None:
     (line,) = [line for line in readme.splitlines() if "def read_memory" in line]
     named = re.findall(r'"(\w+)"', line)
     assert named == ["none", "region", "local", "private_wave"]
-    # The names of snapshots: others are refused.
+    # The names are those of snapshots. Other names are rejected.
     wave = {"format": "hetdwarf-wave/1", "target": "gfx900", "wave_size": 64, "pc": 0, "registers": {}}
     for name in named:
         hetdwarf.evaluate("DW_OP_lit0", wave={**wave, "memory": [{"space": name, "address": 0, "bytes": "00"}]})

@@ -1,4 +1,4 @@
-"""The reference is made of docstrings, and the stubs say what there is."""
+"""Tests the docstrings, from which the reference is made, and the stubs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STUBS = Path(_native.__file__).with_name("_native.pyi")
 
 
 def stubbed() -> dict[str, set[str]]:
-    """The public names of the stubs, with those of their members."""
+    """Returns the public names of the stubs, with the names of their members."""
     found = {}
     for node in ast.parse(STUBS.read_text()).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -57,7 +57,7 @@ def test_functions_of_the_fleet_have_docstrings() -> None:
 
 
 def examples() -> list[Any]:
-    """Docstrings with examples, by name."""
+    """Returns the docstrings with examples, by name."""
     found = []
     for name in hetdwarf.__all__:
         text = inspect.getdoc(getattr(hetdwarf, name)) or ""

@@ -1,8 +1,9 @@
-"""Each class of error, and exceptions of one's own waves."""
+"""Tests each class of error, and exceptions of user-defined waves."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -42,21 +43,30 @@ def test_inactive_lanes_and_unknown_ones() -> None:
         variable.value(31)
     with pytest.raises(hetdwarf.Error, match="no lane 99"):
         variable.value(99)
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="no variable here is called nobody; there are "):
         frame["nobody"]
     with pytest.raises(hetdwarf.Malformed, match="offset"):
         frame.eval("1 +")
 
 
+def test_a_wave_that_cannot_run_the_code_is_refused() -> None:
+    folder = FIXTURES / "waves" / "manyargs"
+    wave = json.loads((folder / "w00.json").read_text())
+    wave["wave_size"] = 96 - wave["wave_size"]
+    program = hetdwarf.open(folder / "manyargs.rocm.hsaco")
+    with pytest.raises(hetdwarf.Malformed, match="the wave has 64 lanes, but"):
+        program.stop(wave)
+
+
 class Blind(JsonWave):
-    """Knows no memory."""
+    """A wave without memory."""
 
     def read_memory(self, space: str, address: int, size: int) -> bytes | None:
         return None
 
 
 class Half(JsonWave):
-    """Knows every other byte of scratch."""
+    """A wave with every other byte of scratch."""
 
     def read_memory(self, space: str, address: int, size: int) -> bytes | None:
         if space == "private_wave" and (size != 1 and address % 8 == 4):
@@ -110,7 +120,7 @@ def test_optimized_out_and_partial() -> None:
 def test_one_stop_from_many_threads(structs: Path) -> None:
     obj = hetdwarf.open(structs / "structs.rocm.hsaco")
     stop = obj.stop(structs / "w00.json")
-    # Texts, since a NaN is not equal to itself.
+    # Texts are compared, since a NaN is not equal to itself.
     expected = [stop.frames[1]["recs"].text(lane) for lane in range(32)]
     wrong: list[Any] = []
 
@@ -157,7 +167,7 @@ def test_verify_and_lookup(structs: Path) -> None:
     line = obj.line_at(kernel.entry)
     assert line is not None and line[0] == "structs.cl"
     assert obj.function_at(0xFFFF_FFFF) is None
-    # Far more questions than one may cost.
+    # Together, these queries cost far more than the limit of one query.
     for _ in range(20_000):
         obj.line_at(kernel.entry)
 

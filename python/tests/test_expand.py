@@ -1,4 +1,4 @@
-"""A debugger in Python (`examples/python/expand.py`) unfolds what `vars --children` unfolds, for every wave of the fixtures."""
+"""Compares the parts of values in the example (`examples/python/expand.py`) with `vars --children`, for every wave of the fixtures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from made import Die, array, base, bit_field, make, member, record
 
 COMMAND = Path(sys.executable).parent / "hetdwarf"
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "python" / "expand.py"
-# More than any value of the fixtures has, but for lists that are circles.
+# More than any value of the fixtures has, except for circular lists.
 DEPTH = 6
 CASES = [(obj, wave) for obj in sorted(FIXTURES.glob("waves/*/*.hsaco")) for wave in sorted(obj.parent.glob("w*.json"))]
 
@@ -32,7 +32,7 @@ def expand() -> Any:
 
 
 def when(value: dict[str, Any]) -> str:
-    """Of a value that the debugging information does not give: since when it is what it is."""
+    """Returns the note on the age of a value that the debugging information does not give."""
     if value["state"] == "entry":
         return " (at entry)"
     as_of = value["as_of"] if value["state"] == "last-known" else None
@@ -40,7 +40,7 @@ def when(value: dict[str, Any]) -> str:
 
 
 def expected(name: str, value: dict[str, Any], type_name: str, indent: int = 0) -> Iterator[str]:
-    # Parts have the state of the value that they are found by, which says since when.
+    # Parts have the state of the value that contains them, which gives the age.
     since = when(value) if indent == 0 else ""
     shown = f" = {value['value']}{since} [{value['bytes']}]" if "value" in value else ""
     message = f" ({value['message']})" if value.get("message") else ""
@@ -81,7 +81,7 @@ UNSIGNED = base("unsigned int", "unsigned", 4)
 
 
 def variants() -> Die:
-    """As rustc writes an enumeration: `tag` 0 is `a`, 2 to 4 are `b`, anything else is `c`."""
+    """Returns an enumeration as rustc writes it: `tag` 0 is `a`, 2 to 4 are `b`, and anything else is `c`."""
     tag = member("tag", INT, 0)
     part = Die("variant_part", {"discr": tag}, [tag])
     part.children.append(Die("variant", {"discr_value": 0}, [member("a", INT, 4)]))

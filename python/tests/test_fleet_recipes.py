@@ -1,4 +1,4 @@
-"""The recipes of `docs/fleet-recipes.md`: each is taken from the page and run."""
+"""Runs every recipe of `docs/fleet-recipes.md`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SHARDS = 7
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with `objects` and the recipes in it."""
+    """Provides a current folder with `objects` and the recipes."""
     for name in fleet_files.make(tmp_path / "objects", 60):
-        # Recipes look for code objects by this suffix.
+        # Recipes search for code objects by this suffix.
         os.rename(name, Path(name).with_suffix(".hsaco"))
     for name, text in RECIPES.items():
         (tmp_path / name).write_text(text)
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(folder: Path, *command: str, path: Path | None = None, **variables: str) -> int:
-    """Runs a recipe where it was saved; gives its status."""
+    """Runs a saved recipe, and returns its status."""
     paths = [*([str(path)] if path else []), str(BIN), os.environ["PATH"]]
     environment = {**os.environ, "PATH": os.pathsep.join(paths), "PYSPARK_PYTHON": sys.executable, **variables}
     ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
@@ -46,7 +46,7 @@ def run(folder: Path, *command: str, path: Path | None = None, **variables: str)
 
 
 def command(folder: Path, *arguments: str) -> str:
-    """What the command prints of the objects."""
+    """Returns the output of the command for the objects."""
     ran = subprocess.run([BIN / "hetdwarf", *arguments], cwd=folder, capture_output=True, text=True)
     assert ran.returncode == 2, "a twentieth of the files cannot be read"
     return ran.stdout
@@ -65,7 +65,7 @@ def test_every_recipe_has_a_test() -> None:
 
 
 def slurm(folder: Path, *, dies: bool = False) -> Path:
-    """Makes a stand-in for `srun`, which runs what it is given; it is killed if it dies."""
+    """Makes a stand-in for `srun`, which runs its arguments as a command, or dies if `dies` is true."""
     tools = folder / "tools"
     tools.mkdir(exist_ok=True)
     (tools / "srun").write_text("#!/bin/bash\nkill -9 $$\n" if dies else '#!/bin/bash\nexec "$@"\n')
@@ -119,7 +119,7 @@ def test_spark_frame(folder: Path) -> None:
 
 
 def nights(folder: Path) -> tuple[list[Any], list[Any]]:
-    """Makes the tables of two nights: the first has a third fewer files, and other findings of one."""
+    """Makes the tables of two nights. The first has a third fewer files, and one file with other findings."""
     records = [record for file in files() for record in fleet.verify_file(file)]
     before = [record for record in records if "rocm-6.2.0" not in record["file"]]
     changed = next(record for record in before if record["format"] == "hetdwarf-finding/1")
@@ -149,7 +149,7 @@ def test_new_findings(folder: Path) -> None:
 
 
 def wave(file: str, kernel: str, fingerprint: str, *stop: str) -> dict[str, Any]:
-    """A record with what is asked for."""
+    """Returns a record with the given fields."""
     return {
         "format": "hetdwarf-core-wave/1",
         "file": file,
@@ -171,7 +171,7 @@ def test_top_crashes(folder: Path) -> None:
 
 
 def test_versions(folder: Path) -> None:
-    # Two findings in one object; then three in two, and one of another rule; then four in one. 6.10 is after 6.9.
+    # Two findings in one object; then three in two objects, and one of another rule; then four in one object. 6.10 is after 6.9.
     versions = {"6.8": (1, ["a", "a"]), "6.9": (2, ["a", "a", "a", "b"]), "6.10": (1, ["a", "a", "a", "a"])}
     records: list[dict[str, Any]] = []
     for version, (objects, rules) in versions.items():

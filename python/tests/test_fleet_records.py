@@ -1,4 +1,4 @@
-"""The records of `hetdwarf.fleet`: what they are, that they can travel, and what becomes of them."""
+"""Tests the records of `hetdwarf.fleet`: their contents, pickling, and conversion to tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CORES = FIXTURES / "cores"
 
 
 def printed(*arguments: object) -> str:
-    """What the command prints."""
+    """Returns the output of the command."""
     ran = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True)
     assert ran.returncode in (0, 1, 2) and "panicked" not in ran.stderr, ran.stderr
     return ran.stdout
@@ -106,6 +106,21 @@ def test_waves_of_a_core_are_records(core: Path, tmp_path: Path) -> None:
     assert record == {"format": "hetdwarf-error/1", "file": str(tmp_path / "missing"), "error": "No such file or directory (os error 2)"}
 
 
+def test_two_halves_are_one_core(tmp_path: Path) -> None:
+    halves = []
+    for name in ("gpu", "host"):
+        halves.append(tmp_path / f"{name}.core")
+        halves[-1].write_bytes(gzip.decompress((CORES / "gfx1100" / f"{name}.core.gz").read_bytes()))
+    found = fleet.triage_core(halves)
+    assert found == [json.loads(line) for line in printed("core", *halves, "--format", "jsonl").splitlines()]
+    assert {record["file"] for record in found} == {f"{halves[0]}, {halves[1]}"} and "wave" in found[0]
+    # By URLs, the records name the URLs.
+    urls = [half.as_uri() for half in halves]
+    assert fleet.triage_core(urls) == [{**record, "file": ", ".join(urls)} for record in found]
+    missing = [tmp_path / "a", tmp_path / "b"]
+    assert [(record["format"], record["file"]) for record in fleet.triage_core(missing)] == [("hetdwarf-error/1", str(path)) for path in missing]
+
+
 def test_objects_take_the_place_of_lost_ones(core: Path, tmp_path: Path) -> None:
     whole = [record["fingerprint"] for record in fleet.triage_core(core)]
     uri = b"memory://"
@@ -159,7 +174,7 @@ def test_urls_are_read_by_fsspec(tmp_path: Path, core: Path, monkeypatch: pytest
 
 
 def leaves(value: Any, shape: Any, place: str) -> Iterator[str]:
-    """Names what in a record has no column, or one of another type."""
+    """Returns the names of fields without a column, or with a column of another type."""
     types = {_tables.TEXT: str, _tables.NUMBER: int, _tables.FLAG: bool}
     if value is None or shape == _tables.JSON:
         return
@@ -197,7 +212,7 @@ def test_tables_have_what_the_records_have(records: list[fleet.Record], core: Pa
     parquet = pytest.importorskip("pyarrow.parquet")
     folder = json.loads(printed("verify", OBJECT.parent, "--format", "jsonl").splitlines()[-1])
     given = [*records, folder, *fleet.triage_core(core), {"format": "hetdwarf-error/1", "file": "a", "error": "b"}]
-    # More than are written at once.
+    # More records than are written at once.
     given *= 1 + 2 * _tables.ROWS_AT_ONCE // len(given)
     fleet.to_parquet(iter(given), tmp_path / "tables")
     files = ["core-wave.parquet", "error.parquet", "file.parquet", "finding.parquet", "folder.parquet"]

@@ -1,4 +1,4 @@
-"""`hetdwarf.fleet.run`: one table, whatever the engine is and whatever becomes of its workers."""
+"""Tests `hetdwarf.fleet.run`: the table is the same for every engine, even if workers die."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import fleet_functions
 from fleet_engines import ENGINES
 
 def files(folder: Path, *special: str) -> list[str]:
-    """Makes a hundred files of different sizes, and the special ones among them; in no order."""
+    """Makes a hundred files of different sizes in random order, with the special files among them."""
     names = [f"{number:03}" for number in range(100)] + list(special)
     for size, name in enumerate(names):
         (folder / name).write_bytes(bytes(size))
@@ -43,7 +43,7 @@ def test_a_file_that_fails_is_a_record(engine: Any, tmp_path: Path) -> None:
 
 
 def test_a_worker_that_dies_loses_nothing(engine: Any, tmp_path: Path) -> None:
-    # The last is in the task of the deadly one: it dies for the first time when its files are run one by one.
+    # The last file is in the task of the deadly file, so its worker dies for the first time when the files are run one by one.
     paths = files(tmp_path, "020once", "070deadly", "071once")
     again, deadly, once = paths[:3]
     found = list(engine(paths, fleet_functions.size_or_death, files_per_task=10))

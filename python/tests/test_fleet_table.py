@@ -1,4 +1,4 @@
-"""One table of many files, some damaged: from one process, from shards, and from every engine, of which a worker is killed in the middle."""
+"""Makes a table of many files, some damaged, with one process, with shards, and with every engine. A worker of each engine is killed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def names(folder: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def lines(folder: Path, names: list[str]) -> str:
-    """What one process of the command prints."""
+    """Returns the output of the command in one process."""
     return printed(folder, "verify", "--format", "jsonl", *names)
 
 
@@ -56,7 +56,7 @@ def test_the_set_is_what_it_should_be(names: list[str], lines: str) -> None:
 
 def test_every_engine_gives_it(engine: Any, folder: Path, names: list[str], lines: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     victim, mark = sorted(names)[len(names) // 2], tmp_path / "mark"
-    # Workers have folders of their own.
+    # Workers have their own current folders.
     function = functools.partial(fleet_functions.verify_or_death_once, folder, victim, mark)
     fleet.to_jsonl(engine(names, function), tmp_path / "records.jsonl")
     assert mark.exists()
@@ -76,7 +76,7 @@ def test_so_do_shards_in_any_order(folder: Path, names: list[str], lines: str, t
     for format in FORMATS:
         report = printed(folder, "verify", "--format", format, *names)
         assert printed(folder, "merge", *shards, "--format", format) == report
-        # Twice the same counts once.
+        # A duplicate counts once.
         assert printed(folder, "merge", str(whole), *shards, "--format", format) == report
 
 

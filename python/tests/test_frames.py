@@ -1,4 +1,4 @@
-"""Frames and the lanes in them are those of the command's documents."""
+"""Compares frames and their lanes with the command's documents."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import hetdwarf
 
 
 def document(command: str, obj: Path, wave: Path, *more: str) -> Any:
-    """What the command says, which came with the package."""
+    """Returns the document of the command, which is part of the package."""
     program = Path(sys.executable).with_name("hetdwarf")
     arguments: list[str | Path] = [program, command, obj, "--wave", wave, "--format", "json", *more]
     return json.loads(subprocess.run(arguments, check=True, capture_output=True).stdout)
 
 
 def check_place(found: Any, expected: Any) -> None:
-    """An address and where it is in the source."""
+    """Returns an address with its source position."""
     assert found.pc == (None if expected["pc"] is None else int(expected["pc"], 16))
     assert (found.file, found.line) == (expected.get("file"), expected.get("line"))
 

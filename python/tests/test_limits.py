@@ -1,4 +1,4 @@
-"""Values that are larger than what is read of one."""
+"""Tests values that exceed the size limit of one value."""
 
 from __future__ import annotations
 
@@ -68,5 +68,5 @@ def test_the_command_says_the_same(tmp_path: Path) -> None:
             (lane,) = variable["lanes"]
             assert lane["state"] == state, lane["state"]
             inner = [child["state"] for child in lane["children"]]
-            # The elements of the array are single bytes; the member is the rest of the structure.
+            # The elements of the array are single bytes. The member is the rest of the structure.
             assert inner[0] == ("ok" if variable["name"] == "v0" else state)

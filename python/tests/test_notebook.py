@@ -1,4 +1,4 @@
-"""The example notebooks run, and show what they say."""
+"""Runs the example notebooks, and checks their output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 def outputs(path: Path) -> list[Any]:
-    """Runs a notebook, and gives what its cells show."""
+    """Runs a notebook, and returns the output of its cells."""
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     notebook: Any = nbformat.read(path, as_version=4)
@@ -30,7 +30,7 @@ def test_the_lanes_of_a_wave() -> None:
     assert "image/png" in kinds
     html = [output["data"]["text/html"] for output in shown if "text/html" in output.get("data", {})]
     assert any("<svg" in page for page in html) and any("<table" in page for page in html)
-    # 16 lanes on each side of the branch, by the emulator that made the wave.
+    # The emulator that made the wave has 16 lanes on each side of the branch.
     counters = [" ".join(text.split()) for text in texts(shown) if text.startswith("Counter")]
     assert counters == ["Counter({('waiting', './structs.cl:29'): 16, ('active', './structs.cl:28'): 16})"]
 

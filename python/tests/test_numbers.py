@@ -1,4 +1,4 @@
-"""Numbers are the bits, as numpy and `struct` read them: all base types, sizes and lanes, with random bits."""
+"""Compares numbers with numpy and `struct`: all base types, sizes and lanes, with random bits."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def unpacked(code: str) -> Reading:
 
 
 def bfloat(data: bytes) -> float:
-    # The upper half of a number of 32 bits.
+    # bfloat16 is the upper half of a number of 32 bits.
     return float(struct.unpack("<f", b"\0\0" + data)[0])
 
 
 def extended(data: bytes) -> float:
-    # numpy's long double is x87's, in 16 bytes; the machine rounds it.
+    # numpy's long double is x87's format in 16 bytes. The machine rounds it.
     with numpy.errstate(all="ignore"):
         return float(numpy.frombuffer(data + bytes(6), dtype=numpy.longdouble)[0])
 
 
-# The type, what its bits are by struct or numpy, and the dtype of its array.
+# The type, the number according to struct or numpy, and the dtype of its array.
 SCALARS: list[tuple[Die, Reading, str]] = [
     (base("char", "signed_char", 1), integer(True), "int8"),
     (base("unsigned char", "unsigned_char", 1), integer(False), "uint8"),
@@ -82,14 +82,14 @@ def size_of(ty: Die) -> int:
 
 
 def samples(ty: Die, count: int) -> list[bytes]:
-    """Random bits, and the ends of the ranges."""
+    """Returns random bits, and the ends of the ranges."""
     size, rng = size_of(ty), random.Random(SEED)
     edges = [bytes(size), b"\xff" * size, b"\x01" + bytes(size - 1), bytes(size - 1) + b"\x80", b"\xff" * (size - 1) + b"\x7f"]
-    # Infinities and NaNs of each format of floating-point numbers.
+    # Infinities and NaNs of each floating-point format.
     edges += [number.to_bytes(16, "little")[:size] for number in (0x7C00, 0x7F80, 0x7F800000, 0x7FF << 52, 0x7C01, 0x7F810000)]
     drawn = [rng.randbytes(size) for _ in range(count - len(edges))]
     if "long double" == ty.attributes.get("name"):
-        # Bits that are no number of x87 (the first bit of the mantissa is that before the point) have no value to compare.
+        # Bits that are not an x87 number have no value to compare. The first bit of the mantissa is the bit before the point.
         exponents = [rng.choice([rng.randrange(0x3FFF - 1100, 0x3FFF + 1100), 0x7FFF]) | rng.choice([0, 0x8000]) for _ in range(count)]
         return [(rng.getrandbits(63) | 1 << 63).to_bytes(8, "little") + struct.pack("<H", exponent) for exponent in exponents]
     return edges + drawn
@@ -204,7 +204,7 @@ def test_big_numbers_keep_their_digits_beside_small_ones() -> None:
 
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast")  # numpy's own, of its fill value in float16
 def test_what_is_missing_of_a_value_is_masked_by_itself() -> None:
-    # Bytes 0xEE are not in the wave's memory.
+    # The bytes 0xEE are not in the wave's memory.
     ty, pair = base("int", "signed", 4), record("pair", 8, member("a", base("int", "signed", 4), 0), member("b", base("half", "float", 2), 4))
     first = struct.pack("<2i", 1, 2)
     lanes = [first, b"\xee" + first[1:], first[:7] + b"\xee", b"\xee" * 8] * 8
@@ -214,7 +214,7 @@ def test_what_is_missing_of_a_value_is_masked_by_itself() -> None:
     expected = [[False, False], [True, False], [False, True], [True, True]]
     assert numbers.array().mask.tolist()[:4] == expected
     assert numbers.array().tolist()[:4] == [[1, 2], [None, 2], [1, None], [None, None]]
-    # The last byte of the third is padding.
+    # The last byte of the third variable is padding.
     assert records.array().mask.tolist()[:4] == [(False, False), (True, False), (False, False), (True, True)]
     assert objects.array().mask.tolist()[:4] == [[False, False], [True, False], [False, False], [True, True]]
     assert objects.array().shape == (LANES, 2)

@@ -1,4 +1,4 @@
-"""What a code object says of its kernels."""
+"""Tests the facts about the kernels of a code object."""
 
 from __future__ import annotations
 

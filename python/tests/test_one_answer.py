@@ -1,4 +1,4 @@
-"""The package and the command say the same of every frame, variable and expression, in every lane."""
+"""Compares the package with the command for every frame, variable and expression, in every lane."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Said = tuple[str, Optional[str], Optional[str]]
 
 
 def asked(*arguments: object) -> Any:
-    """The document that the command prints."""
+    """Returns the document that the command prints."""
     ran = subprocess.run([COMMAND, *map(str, arguments), "--format", "json"], capture_output=True, text=True)
     assert ran.returncode in (0, 1), ran.stderr
     return json.loads(ran.stdout)
@@ -31,7 +31,7 @@ def said_of(variable: hetdwarf.Variable, lane: int) -> Said:
     state = variable.state(lane)
     if state in ("entry", "last-known"):
         assert variable.earlier(lane) is not None
-        # The text says since when.
+        # The text gives the age.
         text, _, since = variable.text(lane).rpartition(" (")
         assert since.startswith(("at entry", "as of "))
         return state, variable.bytes(lane).hex(), text

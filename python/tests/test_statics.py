@@ -1,4 +1,4 @@
-"""Types as trees, and questions without a stop."""
+"""Tests types as trees, and queries without a stop."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_info_is_that_of_the_command(structs: Path) -> None:
     asked: list[Any] = [Path(sys.executable).parent / "hetdwarf", "info", path, "--format", "json"]
     document = json.loads(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
     info = hetdwarf.open(path).info
-    # The command says more of kernels.
+    # The command has more facts about kernels.
     assert info["kernels"] and {**info, "kernels": None} == {**{name: document["object"][name] for name in info}, "kernels": None}
     assert info["units"][0]["name"] == "structs.cl" and info["target"] == "gfx1100"
 
@@ -212,7 +212,7 @@ def test_the_lines_of_kernels_with_lines_only(structs: Path) -> None:
         rows = triton.lines(path)
         table = {row.address for row in obj.line_rows() if not row.end_sequence}
         assert {address for address, *_ in rows} <= table and bool(rows) == bool(table), path
-        # Of every function there are all its lines.
+        # The table has all lines of every function.
         assert {line for _, _, line, _ in rows} == {row.line for row in obj.line_rows() if not row.end_sequence}, path
 
 
@@ -271,7 +271,7 @@ def test_symbolized_addresses_have_functions_and_lines(path: Path) -> None:
         if line[1] != 0:
             assert (found[0].line, found[0].column or 0, found[0].approximate) == (line[1], line[2], False)
 
-    # Any order, any kind of array, several threads' worth of repetition: equal addresses have the same tuple.
+    # The order, the kind of array and repetitions do not matter. Equal addresses have the same tuple.
     symbolizer = hetdwarf.Symbolizer([(obj, load_address)])
     array = numpy.array(pcs[::-1] + pcs, dtype=numpy.uint64) + numpy.uint64(load_address)
     again = symbolizer.symbolize(array)
@@ -288,7 +288,7 @@ def test_a_symbolizer_of_several_objects() -> None:
     assert [frame.function for frame in both.symbolize([pc])[0]] == [frame.function for frame in first.symbolize([pc])[0]]
     assert repr(both) == "<Symbolizer of 2 code objects>"
     assert both.symbolize([]) == [] and both.symbolize([2**64 - 1]) == [()]
-    # An address that two have is in neither.
+    # An address in two objects has no frames.
     assert hetdwarf.Symbolizer([first, first]).symbolize([pc]) == [()]
     with pytest.raises(OverflowError):
         both.symbolize([-1])

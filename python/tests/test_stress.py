@@ -1,5 +1,5 @@
-"""Stress and misuse: threads, fork, signals, callbacks that fail or ask back, mutated objects. `HETDWARF_STRESS` is for how many seconds each
-goes on; .ci/full has a minute."""
+"""Tests stress and misuse: threads, fork, signals, callbacks that fail or query the stop, mutated objects. `HETDWARF_STRESS` is the duration of each
+test in seconds; .ci/full uses a minute."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STRUCTS = FIXTURES / "waves" / "structs"
 
 
 def everything(obj: hetdwarf.Object, wave: Any) -> int:
-    """Asks of an object and a stop all that there is; what is refused is an exception of the package."""
+    """Runs every query on an object and a stop. A rejected query raises an exception of the package."""
     asked = 0
     questions: list[Callable[[], Any]] = [
         lambda: [repr(one) for one in obj.functions],
@@ -148,7 +148,7 @@ def test_signals_interrupt_callbacks_and_nothing_else() -> None:
 
 
 class Misused(JsonWave):
-    """A wave whose callbacks do what they should not."""
+    """A wave with misbehaving callbacks."""
 
     def __init__(self, path: Path, seed: int) -> None:
         super().__init__(path)

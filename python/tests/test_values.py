@@ -1,4 +1,4 @@
-"""What bytes of each kind of type are in Python."""
+"""Tests the Python values for each kind of type."""
 
 from __future__ import annotations
 

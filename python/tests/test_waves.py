@@ -1,4 +1,4 @@
-"""Values against the truth of the emulated waves, which comes from running the same source on the host."""
+"""Compares values with the truth of the emulated waves, which comes from running the same source on the host."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_values_are_the_truth(case: Path, key: str) -> None:
         if not path.exists():
             continue
         stop = obj.stop(path)
-        # Where the compiler's CFI is wrong, the callers are not the real ones.
+        # If the compiler's CFI is wrong, the callers are not the real ones.
         frames = snapshot["frames"] if snapshot["cfi_leaves_truth"] is None else snapshot["frames"][:1]
         for expected, frame in zip(frames, stop.frames):
             assert frame.pc == int(expected["pc"], 16)
@@ -33,7 +33,7 @@ def test_values_are_the_truth(case: Path, key: str) -> None:
                 continue
             variable = frame[expected["name"]]
             for lane in expected["lanes"]:
-                # `dwarf_bytes`: the compiler's location gives something else than the source has.
+                # `dwarf_bytes`: the value of the compiler's location, which differs from the source's.
                 if expected["kind"] != "value" or "dwarf_bytes" in lane:
                     continue
                 try:
@@ -60,7 +60,7 @@ def test_a_wave_of_python_says_the_same(case: Path) -> None:
             pairs = list(zip(mine.variables, theirs.variables))
             assert len(pairs) == len(theirs.variables)
             for variable, expected in pairs:
-                # As text, since a NaN is not equal to itself.
+                # Texts are compared, since a NaN is not equal to itself.
                 assert (variable.name, repr(variable.values())) == (expected.name, repr(expected.values()))
             lanes = [(lane.state, lane.pc, lane.reason) for lane in mine.lane_pcs()]
             assert lanes == [(lane.state, lane.pc, lane.reason) for lane in theirs.lane_pcs()]

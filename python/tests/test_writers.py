@@ -1,4 +1,4 @@
-"""What a compiler in Python writes is what LLVM's assembler makes of the directives, and is read back."""
+"""Compares the writers' sections with LLVM's assembler, and reads them back."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_section_is_that_of_the_assembler(tmp_path: Path) -> None:
     path = assembled(made.directives(), tmp_path)
     assert COPY is not None
     subprocess.run([COPY, f"--dump-section=.debug_frame={tmp_path / 'frame'}", path, tmp_path / "copy.o"], check=True)
-    # Fields with a relocation are of the linker.
+    # The linker sets fields with a relocation.
     expected, found = bytearray((tmp_path / "frame").read_bytes()), bytearray(contents)
     for point in relocations:
         for data in (expected, found):

@@ -88,7 +88,7 @@ impl AnnotatedFunction {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct AnnotatedFunction {
-    /// Its name.
+    /// The name.
     pub name: Option<String>,
     /// The address of its code.
     pub address: u64,
@@ -108,7 +108,7 @@ pub struct AnnotatedFunction {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct AnnotatedVariable {
-    /// Its name.
+    /// The name.
     pub name: Option<String>,
     /// The function that contains it, which may be an inlined function.
     pub function: Option<String>,

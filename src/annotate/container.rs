@@ -69,7 +69,7 @@ pub(super) struct Writer<'w> {
     request: &'w Request<'w>,
     /// The additions, and the parts that were left unchanged.
     found: Annotated,
-    /// The current position in the file, for people: the part of each enclosing container.
+    /// The current position in the file, for messages: the part of each enclosing container.
     place: Vec<String>,
     /// The number of enclosing containers.
     depth: u16,

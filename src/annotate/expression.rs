@@ -1,6 +1,6 @@
-//! Makes the expressions of `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane` from the facts about a place in the code.
+//! Makes the expressions of `DW_AT_LLVM_lane_pc` and `DW_AT_LLVM_active_lane` for a place in the code.
 //!
-//! The operations are limited to those that LLVM decodes: masks are read as the generic type. Sources: USAGE `DW_AT_LLVM_lane_pc`,
+//! The operations are limited to the ones that LLVM decodes: masks are read as the generic type. Sources: USAGE `DW_AT_LLVM_lane_pc`,
 //! `DW_AT_LLVM_active_lane`; HET A.2.5.4.4.
 
 use crate::arch::{AddressSpace, Register, ScratchAddressing, WaveSize};

@@ -92,7 +92,7 @@ impl Float16 {
     }
 }
 
-/// Returns a power of two as a double. The exponent must be that of a normal number.
+/// Returns a power of two as a double. The exponent must belong to a normal number.
 fn power_of_two(exponent: i32) -> f64 {
     debug_assert!((1 - DOUBLE_BIAS..=DOUBLE_BIAS).contains(&exponent));
     f64::from_bits(u64::from((exponent + DOUBLE_BIAS).unsigned_abs()) << DOUBLE_MANTISSA_BITS)

@@ -213,7 +213,7 @@ pub enum MemorySpace {
     Private,
     /// The region (GDS) of AMDGPU, 0x8000.
     Region,
-    /// Another one in the vendor range 0x8000 to 0xffff.
+    /// Another memory space in the vendor range 0x8000 to 0xffff.
     Other(u16),
 }
 

@@ -332,7 +332,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares the rule of a register that is the shifted CFA. Only the stack pointer can be.
+    /// Compares the rule that a register is the shifted CFA. Only the stack pointer can have this value.
     fn scaled(
         &self,
         subject: Subject,
@@ -364,7 +364,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares the rule of a scalar register that is another one plus a constant.
+    /// Compares the rule that a scalar register is another register plus a constant.
     fn number(
         &self,
         subject: Subject,

@@ -102,11 +102,11 @@ pub struct Contradiction {
     pub rule: &'static Rule,
     /// The subject of the row's rule.
     pub subject: Subject,
-    /// The address ranges in which it is wrong, ascending, half open; at least one.
+    /// The address ranges in which the row is wrong, ascending, half open; at least one.
     pub ranges: Vec<Range<u64>>,
-    /// The condition under which it is wrong there.
+    /// The condition under which the row is wrong there.
     pub condition: Condition,
-    /// The address of the instruction that made it wrong.
+    /// The address of the instruction that made the row wrong.
     pub cause_pc: u64,
     /// The reason, for the message: [`CfiRule::cause`](super::rule::CfiRule::cause).
     pub(super) cause: &'static str,

@@ -18,7 +18,7 @@ pub(super) struct Wrong {
     pub(super) rule: &'static CfiRule,
     pub(super) subject: Subject,
     pub(super) condition: Condition,
-    /// The address of the instruction that made it wrong.
+    /// The address of the instruction that made the row wrong.
     pub(super) cause_pc: u64,
 }
 

@@ -17,7 +17,7 @@ enum Inside {
         /// The conditions: the offsets, in dwords, of the instructions that compute them, ascending.
         conditions: [u16; CONDITIONS],
     },
-    /// An unknown part of them.
+    /// An unknown part of the active lanes.
     Some {
         /// True if in some runs they are fewer than all.
         less: bool,

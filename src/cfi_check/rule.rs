@@ -18,9 +18,9 @@ pub(super) struct CfiRule {
 /// The contradictions of a rule that are merged into one, if they have the same function, subject and condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Merge {
-    /// All of them.
+    /// All contradictions.
     BySubject,
-    /// Those with the same cause.
+    /// Contradictions with the same cause.
     ByCause,
 }
 

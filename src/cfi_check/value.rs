@@ -1,7 +1,7 @@
-//! The known contents of a scalar register at one place of the code.
+//! Represents the known contents of a scalar register at one place of the code.
 //!
 //! All values are relative to the entry of the function, since call frame information recovers the values that registers had there. There
-//! are two top elements: [`Scalar::Other`] is certainly not a value on entry, [`Scalar::Unknown`] may be one.
+//! are two top elements: [`Scalar::Other`] is certainly not a value on entry, and [`Scalar::Unknown`] may be one.
 
 use super::mask::Mask;
 use crate::machine_flow;
@@ -42,7 +42,7 @@ pub(super) enum Scalar {
     },
     /// A number.
     Constant(u32),
-    /// A computed value: none of the above, and not a value of a register on entry.
+    /// A computed value that is none of the above, and not a value of a register on entry.
     Other,
     /// Anything.
     Unknown,
@@ -100,12 +100,12 @@ impl Scalar {
         }
     }
 
-    /// Returns true if it is half of a mask that depends on the condition of the instruction at this offset.
+    /// Returns true if the value is half of a mask that depends on the condition of the instruction at this offset.
     pub(super) fn depends_on(self, at: u32) -> bool {
         matches!(self, Scalar::Mask { mask, .. } if mask.depends_on(at))
     }
 
-    /// Returns the value, without facts that depend on the instruction at this offset.
+    /// Returns the value without facts that depend on the instruction at this offset.
     pub(super) fn forget(self, at: u32) -> Scalar {
         if let Scalar::Mask { mask, high } = self
             && mask.depends_on(at)
@@ -140,7 +140,7 @@ impl Scalar {
         }
     }
 
-    /// Returns true if it may be the value of some scalar register on entry.
+    /// Returns true if the value may be a scalar register's value on entry.
     pub(super) fn may_be_entry(self) -> bool {
         matches!(
             self,
@@ -148,7 +148,7 @@ impl Scalar {
         )
     }
 
-    /// Compares the value with a scalar register on entry.
+    /// Compares the value with a scalar register's value on entry.
     pub(super) fn is_entry_of(self, register: u8) -> Verdict {
         match self {
             Scalar::Entry { register: of, plus } if of == register && plus == 0 => Verdict::Same,

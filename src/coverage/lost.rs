@@ -66,7 +66,7 @@ impl LostRange {
         self.addresses.end.saturating_sub(self.addresses.start)
     }
 
-    /// Returns the places as text for people: `v4`, `v4 and v5`, `the stack at s32 + 16`.
+    /// Returns the places as text: `v4`, `v4 and v5`, `the stack at s32 + 16`.
     pub(crate) fn place(&self) -> String {
         let texts: Vec<String> = self.dwords.iter().filter_map(place_of).collect();
         texts.join(" and ")

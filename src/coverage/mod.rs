@@ -143,9 +143,9 @@ pub struct CallPath {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct VariableCoverage {
-    /// Its entry. For an omitted variable, the entry in the abstract instance.
+    /// The entry. For an omitted variable, the entry in the abstract instance.
     pub die: DieId,
-    /// Its name in the source.
+    /// The name in the source.
     pub name: Option<String>,
     /// The line of its declaration.
     pub line: Option<u64>,
@@ -163,17 +163,17 @@ pub struct VariableCoverage {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct FunctionCoverage {
-    /// Its entry.
+    /// The entry.
     pub die: DieId,
-    /// Its name in the source.
+    /// The name in the source.
     pub name: Option<String>,
-    /// Its linkage name, if it differs from the name.
+    /// The linkage name, if it differs from the name.
     pub linkage_name: Option<String>,
-    /// Its first address.
+    /// The first address.
     pub address: u64,
     /// The size of its code, in bytes.
     pub size: u64,
-    /// Its variables and parameters, including the variables of inlined calls.
+    /// The variables and parameters, including the variables of inlined calls.
     pub variables: Vec<VariableCoverage>,
     /// True if the search is complete; otherwise more values may be recoverable.
     pub is_complete: bool,

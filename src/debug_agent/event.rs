@@ -8,7 +8,7 @@
 pub struct RuntimeEvent {
     /// The launchers' prefix of the line, with `@` for times.
     pub rank: String,
-    /// Its meaning.
+    /// The meaning.
     pub kind: EventKind,
     /// The message, without the prefix.
     pub text: String,

@@ -1,6 +1,6 @@
 //! Decodes the sets of `.debug_aranges`: the addresses that each unit claims to cover.
 //!
-//! Looking up an address in them is left to `address_index`, which ignores what it cannot read. This module decodes every field, for code that prints
+//! Looking up an address in them is left to `address_index`, which ignores unreadable entries. This module decodes every field, for code that prints
 //! or checks the section.
 //!
 //! gimli 0.34 is not used: it rejects headers with segment selectors or versions other than 2 and 3, which must be reported here. Nor does it give

@@ -49,7 +49,7 @@ macro_rules! extensions {
 pub struct ExtensionRow {
     /// The attribute.
     pub extension: Extension,
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// The code that LLVM assigned.
     pub llvm: Option<DwAt>,

@@ -61,21 +61,21 @@ pub struct Simt<'a> {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Function<'a> {
-    /// Its entry.
+    /// The entry.
     pub die: DieId,
-    /// Its name in the source, without namespace or class.
+    /// The name in the source, without namespace or class.
     pub name: Option<Cow<'a, str>>,
     /// The enclosing namespaces and classes, as `a::b`.
     pub qualifier: Option<String>,
-    /// Its linkage name, if that differs.
+    /// The linkage name, if that differs.
     pub linkage_name: Option<Cow<'a, str>>,
-    /// Its declaration.
+    /// The declaration.
     pub declaration: Declaration,
     /// The addresses of its code.
     pub ranges: Vec<Range<u64>>,
     /// `DW_AT_frame_base`.
     pub frame_base: Option<LocationAttribute<'a>>,
-    /// Its use of lanes.
+    /// The use of lanes.
     pub simt: Simt<'a>,
     /// The entry of the type it returns. `None` for `void`.
     pub result: Option<DieId>,
@@ -107,13 +107,13 @@ impl<'a> Function<'a> {
 /// The attributes of a function that describe its code. Reading the rest of [`Function`] needs the whole unit.
 #[derive(Debug)]
 pub(crate) struct FunctionCode<'a> {
-    /// Its name in the source.
+    /// The name in the source.
     pub(crate) name: Option<Cow<'a, str>>,
     /// The addresses of its code.
     pub(crate) ranges: Vec<Range<u64>>,
     /// `DW_AT_frame_base`.
     pub(crate) frame_base: Option<LocationAttribute<'a>>,
-    /// Its use of lanes.
+    /// The use of lanes.
     pub(crate) simt: Simt<'a>,
     result: Option<DieId>,
     /// The reason why an attribute of the entry is missing here.

@@ -9,8 +9,8 @@ pub struct UnitId(pub u32);
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DieId {
-    /// Its unit.
+    /// The unit.
     pub unit: UnitId,
-    /// Its offset in bytes from the start of the unit's section.
+    /// The offset in bytes from the start of the unit's section.
     pub offset: u64,
 }

@@ -40,7 +40,7 @@ enum OfUnit {
 }
 
 impl IndexTable {
-    /// All of them, in the order of their numbers.
+    /// All tables, in the order of their numbers.
     pub(crate) const ALL: [IndexTable; 4] = [
         IndexTable::Strings,
         IndexTable::Addresses,

@@ -3,8 +3,8 @@
 //! It decodes every field, for code that prints or checks the section. Nothing in an index is trusted: each table is read on demand, within the
 //! bounds of the index. References to other sections are left to the callers.
 //!
-//! gimli 0.34 is not used: for it, a wrong version ends the section and a wrong abbreviation ends the index. It does not give the offsets of tables,
-//! and does not bound attributes. It knows neither `DW_FORM_sec_offset` nor `DW_FORM_ref_sig8`. Source: DWARF 5 §6.1.1, §7.19.
+//! gimli 0.34 is not used: it ends the section at a wrong version, and the index at a wrong abbreviation. It does not return the offsets of
+//! tables, does not limit attributes, and does not support `DW_FORM_sec_offset` and `DW_FORM_ref_sig8`. Source: DWARF 5 §6.1.1, §7.19.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ use crate::expr::Cursor;
 /// The section.
 pub(crate) const SECTION: &str = ".debug_names";
 
-/// The maximum number of attributes of an entry: the standard has five, GNU three more. Attributes can take no bytes. Without a bound, a small index
-/// could have endless entries.
+/// The maximum number of attributes of an entry: the standard has five, GNU three more. Without a limit, a small index could have endless
+/// entries, because attributes can take no bytes.
 const ATTRIBUTES: usize = 32;
 
 /// An index.
@@ -342,7 +342,7 @@ impl<'a> NameIndex<'a> {
     /// Returns the entry at an offset of the section, and the offset of the next one. Returns `None` at the end of the entries of a name.
     ///
     /// # Errors
-    /// If it is outside of the index, or its abbreviation is missing or has forms without a size.
+    /// If the offset is outside the index, or if the abbreviation is missing or has forms without a size.
     pub(crate) fn entry_at(&self, offset: u64) -> Result<Option<(NameEntry, u64)>> {
         let place = |error: Error| error.within(SECTION, offset);
         let malformed = |reason: String| place(Error::malformed("name index entry", reason));
@@ -391,7 +391,7 @@ impl<'a> NameIndex<'a> {
 }
 
 impl Tables {
-    /// Returns all at the place of the first.
+    /// Returns all offsets equal to the first one.
     fn at(units: usize) -> Tables {
         Tables {
             units,
@@ -451,7 +451,7 @@ fn read_value(cursor: &mut Cursor<'_>, form: DwForm, offset_size: u8) -> Result<
     }))
 }
 
-/// Without the zeros at the end.
+/// Removes zeros at the end.
 fn trimmed(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|byte| *byte != 0);
     let end = end.map_or(0, |last| last.saturating_add(1));

@@ -172,7 +172,7 @@ pub(crate) struct RawLocation<'a> {
     /// `DW_LLE_…`, or `None` in pairs of addresses, which have no kinds.
     pub(crate) kind: Option<DwLle>,
     pub(crate) bounds: Bounds,
-    /// Its expression, and the expression's offset in the section.
+    /// The expression, and the expression's offset in the section.
     pub(crate) expression: Option<(u64, &'a [u8])>,
 }
 

@@ -28,7 +28,7 @@ const PER_CALL: u64 = 16;
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct InlinedCall<'a> {
-    /// Its entry.
+    /// The entry.
     pub die: DieId,
     /// The abstract instance: the entry of the function that was inlined.
     pub origin: Option<DieId>,
@@ -48,7 +48,7 @@ pub struct InlinedCall<'a> {
     pub call_column: Option<u64>,
     /// The addresses of the body.
     pub ranges: Vec<Range<u64>>,
-    /// Its use of lanes, if it or the inlined function describes it.
+    /// The use of lanes, if the scope or the inlined function describes it.
     pub simt: Simt<'a>,
     /// The reason why an attribute of the entry is missing here.
     pub problem: Option<Error>,

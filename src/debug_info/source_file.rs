@@ -20,9 +20,9 @@ const PATH: usize = 1024;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceFile {
-    /// Its number in the line table of the unit.
+    /// The number in the line table of the unit.
     pub index: u64,
-    /// Its path: the directory joined to the name, as `llvm-dwarfdump` prints `DW_AT_decl_file` (`./calls.cl`).
+    /// The path: the directory joined to the name, as `llvm-dwarfdump` prints `DW_AT_decl_file` (`./calls.cl`).
     pub path: Arc<str>,
 }
 

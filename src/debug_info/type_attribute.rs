@@ -34,9 +34,9 @@ pub enum State {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// Its code.
+    /// The code.
     Standard(DwAt),
-    /// Its code, tag and class: see [`attribute::extension`](super::attribute::extension()).
+    /// The code, tag and class: see [`attribute::extension`](super::attribute::extension()).
     Extension(Extension),
 }
 
@@ -46,7 +46,7 @@ pub enum Code {
 pub struct Row {
     /// The attribute.
     pub code: Code,
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// The tags of the entries; none means every entry that no row above has.
     pub tags: &'static [DwTag],
@@ -54,7 +54,7 @@ pub struct Row {
     pub state: State,
     /// The section of the specification.
     pub source: &'static str,
-    /// Its effect.
+    /// The effect.
     pub what: &'static str,
 }
 

@@ -95,7 +95,7 @@ pub enum TypeKind {
     },
     /// An enumeration.
     Enumeration {
-        /// Its integer type (`DW_AT_type`).
+        /// The integer type (`DW_AT_type`).
         underlying: TypeId,
         /// Names and values.
         enumerators: Vec<Enumerator>,
@@ -170,7 +170,7 @@ pub enum Scale {
 pub struct Variant {
     /// The ranges of discriminants that select it, with inclusive bounds. `None` for the default variant, which is present if no other is.
     pub choices: Option<Vec<(i128, i128)>>,
-    /// Its members.
+    /// The members.
     pub members: Vec<Member>,
 }
 

@@ -46,13 +46,13 @@ pub enum UnitKind {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct UnitInfo<'a> {
-    /// Its number.
+    /// The number.
     pub id: UnitId,
     /// The section it is in: `.debug_info`, `.debug_types`, `.debug_info.dwo` or `.debug_types.dwo`.
     pub section: &'static str,
     /// The offset of its header in that section, in bytes.
     pub offset: u64,
-    /// Its size with the header, in bytes.
+    /// The size with the header, in bytes.
     pub size: u64,
     /// The version of DWARF: 2 to 5, and 6, which is read as 5.
     pub version: u16,
@@ -111,7 +111,7 @@ pub(super) struct Unit<'a> {
     pub(super) line_offset: Option<usize>,
     /// The tables for indices.
     pub(super) tables: IndexTables,
-    /// Its parts of the sections of a package, if it is in one.
+    /// The unit's parts of the sections of a package, if it is in a package.
     pub(super) parts: Option<Contributions>,
 }
 

@@ -83,7 +83,7 @@ impl<'a> UnitIndex<'a> {
 pub(super) struct FunctionEntry<'a> {
     pub(super) id: DieId,
     pub(super) function: OnceLock<Box<Function<'a>>>,
-    /// Its scopes, or `None` if its entries must be walked instead.
+    /// The scopes, or `None` if the entries of the unit must be walked instead.
     pub(super) tree: OnceLock<Option<Box<ScopeTree<'a>>>>,
 }
 

@@ -67,17 +67,17 @@ pub enum StartScope {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Variable<'a> {
-    /// Its entry.
+    /// The entry.
     pub die: DieId,
-    /// Its name in the source, without namespace or class.
+    /// The name in the source, without namespace or class.
     pub name: Option<Cow<'a, str>>,
-    /// Its linkage name, if that differs.
+    /// The linkage name, if that differs.
     pub linkage_name: Option<Cow<'a, str>>,
     /// The kind of the variable.
     pub kind: VariableKind,
     /// The entry of its type.
     pub ty: Option<DieId>,
-    /// Its declaration.
+    /// The declaration.
     pub declaration: Declaration,
     /// The enclosing function, which may be inlined, or the namespace or class of a global.
     pub scope: Option<Cow<'a, str>>,
@@ -116,7 +116,7 @@ fn owned(variables: Vec<Arc<Variable<'_>>>) -> Vec<Variable<'_>> {
 /// The variables that are in scope at an address.
 #[derive(Debug, Default)]
 pub(crate) struct InScope<'a> {
-    /// The variables of the innermost scope first, and those of file scope last.
+    /// The variables, innermost scope first. Variables of file scope come last.
     pub(crate) variables: Vec<Arc<Variable<'a>>>,
     /// For each inlined call at the address, innermost first, the end of its variables in `variables`. The rest belongs to the function.
     pub(crate) ends: Vec<usize>,

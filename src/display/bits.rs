@@ -169,8 +169,9 @@ impl<'a> Bits<'a> {
         value.cast_signed().checked_shr(excess).unwrap_or(0)
     }
 
-    /// Returns the length of the run at `first`: the number of equal elements, out of `left` ones of `size` bits, `stride` bits apart. The one at
-    /// `first` counts.
+    /// Returns the length of the run at `first`: the number of elements equal to the one there, including it.
+    ///
+    /// * `left`: the number of elements from `first` on; `size`: the size of an element, `stride`: the distance between elements, in bits.
     pub(super) fn run(&self, first: u64, stride: u64, size: u64, left: u64) -> u64 {
         // After the bytes all elements are equal, regardless of their number in the type.
         if stride == 0 || size == 0 || first >= self.size {

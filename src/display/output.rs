@@ -10,9 +10,9 @@ use crate::untrusted::Escaper;
 pub enum Break {
     /// The brace before members or elements.
     Open,
-    /// The comma and the space between two of them.
+    /// The comma and the space between members or elements.
     Next,
-    /// The brace after the last.
+    /// The brace after members or elements.
     Close,
 }
 

@@ -15,7 +15,7 @@ use crate::expr::Cursor;
 /// The indentation of rows.
 const INDENT: &str = "            ";
 
-/// Prints the program of a header. Returns true if it makes any row. The inner result is an error if the program is malformed.
+/// Prints the program of a header. Returns true if the program makes any row. The inner result is an error if the program is malformed.
 ///
 /// * `end`: the end of the program in its section.
 pub(super) fn print(

@@ -45,7 +45,7 @@ enum Operands {
 /// A kind of entry.
 struct Row {
     code: u8,
-    /// Its names in `.debug_macinfo`, and in `.debug_macro` of version 4 and of version 5, or empty if it is unknown there.
+    /// The names in `.debug_macinfo`, and in `.debug_macro` of version 4 and of version 5, or empty where the code is unknown.
     names: [&'static str; 3],
     operands: Operands,
 }

@@ -16,7 +16,7 @@ pub(super) struct RawRange {
     pub(super) offset: u64,
     /// The offset of its first operand.
     pub(super) operand: u64,
-    /// Its kind. Entries before DWARF 5 are [`DW_RLE_offset_pair`](dw::DW_RLE_offset_pair), `DW_RLE_base_address` or the end.
+    /// The kind. Entries before DWARF 5 are [`DW_RLE_offset_pair`](dw::DW_RLE_offset_pair), `DW_RLE_base_address` or the end.
     pub(super) kind: DwRle,
     pub(super) first: u64,
     pub(super) second: u64,

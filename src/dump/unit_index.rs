@@ -29,7 +29,7 @@ struct RowFields {
     parts: Vec<[Hex; 2]>,
 }
 
-/// Returns true if the parts of a column are printed with 64 bits: the columns for units.
+/// Returns true if the entries of a column are printed with 64 bits: the columns for units.
 fn is_wide(column: &str) -> bool {
     matches!(column, "INFO" | "TYPES")
 }

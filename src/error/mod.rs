@@ -1,9 +1,9 @@
 //! Defines the error type of the crate. An error has a kind, the operation, the place in the file, and the violated sentence of the specification.
 //!
-//! An error is data that a caller can match on. Only [`Display`](fmt::Display) makes text from it, in which contents of files are escaped like in
-//! [`Untrusted`]. Four groups of kinds are distinguished, because four different people must act on them. These are ill-formed DWARF, missing input
-//! ([`ErrorKind::Unavailable`], [`ErrorKind::MissingContext`]), unsupported features ([`ErrorKind::Unsupported`]), and a [`Limit`]. The sentences are
-//! from [HET](crate), and from DWARF 5 for rules that HET does not change.
+//! An error is data that a caller can match on. Only [`Display`](fmt::Display) makes text from it, and escapes contents of files like
+//! [`Untrusted`]. The kinds form four groups, because four different people must act on them: ill-formed DWARF, missing input
+//! ([`ErrorKind::Unavailable`], [`ErrorKind::MissingContext`]), unsupported features ([`ErrorKind::Unsupported`]), and limits ([`Limit`]).
+//! The sentences are from [HET](crate), and from DWARF 5 for rules that HET does not change.
 //!
 //! ```
 //! use hetdwarf::error::ErrorKind;
@@ -105,7 +105,7 @@ pub enum ErrorKind {
     Limit {
         /// The limit.
         limit: Limit,
-        /// Its value.
+        /// The value.
         value: u64,
     },
     /// The input exceeds a fixed maximum, which no option changes.
@@ -132,6 +132,13 @@ pub enum ErrorKind {
     NoCodeObject {
         /// The description of the file, as a sentence.
         found: String,
+    },
+    /// A wave of a size that the code cannot have.
+    WrongWaveSize {
+        /// The number of lanes of the wave.
+        lanes: u32,
+        /// The description of the sizes that are possible, as the end of a sentence with "but".
+        reason: String,
     },
     /// Text that cannot be parsed.
     Syntax {
@@ -230,6 +237,7 @@ impl ErrorKind {
             ErrorKind::Unsupported(_) => "unsupported",
             ErrorKind::Ambiguous(_) => "ambiguous",
             ErrorKind::Malformed { .. } | ErrorKind::NoCodeObject { .. } => "malformed",
+            ErrorKind::WrongWaveSize { .. } => "wave-size",
             ErrorKind::Syntax { .. } => "syntax",
             ErrorKind::Selection { .. } => "selection",
         }
@@ -258,6 +266,7 @@ impl ErrorKind {
             | ErrorKind::Access(_)
             | ErrorKind::Malformed { .. }
             | ErrorKind::NoCodeObject { .. }
+            | ErrorKind::WrongWaveSize { .. }
             | ErrorKind::Syntax { .. }
             | ErrorKind::Selection { .. } => None,
         }
@@ -468,6 +477,9 @@ impl fmt::Display for ErrorKind {
                 write!(f, "malformed {what}: {}", shown(reason))
             }
             ErrorKind::NoCodeObject { found } => write!(f, "{}", shown(found)),
+            ErrorKind::WrongWaveSize { lanes, reason } => {
+                write!(f, "the wave has {lanes} lanes, but {}", shown(reason))
+            }
             ErrorKind::Syntax { expected, found } => {
                 write!(f, "expected {}, found {}", shown(expected), shown(found))
             }

@@ -146,7 +146,7 @@ mod tests {
     }
 
     impl<'a> Resolver<'a> for Asked<'_> {
-        /// The target of a reference in a section is a constant, the target of a call is nothing.
+        /// Returns a constant for a reference in a section, and no procedure for a call.
         fn procedure(&self, _: Unit, die: DieReference) -> Result<Procedure<'a>> {
             self.note();
             Ok(match die {

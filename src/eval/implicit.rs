@@ -100,7 +100,7 @@ impl<'a> Machine<'_, '_, 'a> {
                 return Ok(None);
             };
             if let Storage::ImplicitPointer(pointer) = leaf.storage {
-                // The same storage, and consecutive bits from its first one on.
+                // All bits must come from one storage, in order from its first bit on.
                 let same = found.is_none_or(|found| core::ptr::eq(found, pointer));
                 if !same || leaf.bit_offset != u128::from(done) {
                     return Err(SpecRule::ImplicitPointerUse.into());

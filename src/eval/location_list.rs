@@ -15,7 +15,7 @@ const MATCHES: usize = 1 << 12;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LocationRange {
-    /// These addresses of the code object. The range may be empty.
+    /// A range of addresses of the code object, which may be empty.
     Bounded(Range<u64>),
     /// All addresses at which no bounded entry of the list holds (`DW_LLE_default_location`).
     Default,

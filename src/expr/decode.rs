@@ -27,7 +27,7 @@ pub struct Item<'a> {
     pub offset: usize,
     /// The offset of the first byte after it.
     pub end: usize,
-    /// Its code, which distinguishes GNU's spellings from the standard's.
+    /// The code, which distinguishes GNU's spellings from the standard's.
     pub code: Code,
     /// The operation.
     pub operation: Operation<'a>,

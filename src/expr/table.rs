@@ -71,13 +71,13 @@ pub struct Row {
     pub name: &'static str,
     /// The error message if a dialect has no code for it.
     pub(super) no_code: &'static str,
-    /// Its codes.
+    /// The codes.
     pub codes: Codes,
     /// The number of operations in the family; 1 for all others.
     pub family: u8,
     /// The operands, in order.
     pub operands: &'static [OperandKind],
-    /// Its effect on the depth of the stack.
+    /// The effect on the depth of the stack.
     pub effect: StackEffect,
     /// The first text with it.
     pub since: Since,

@@ -26,8 +26,16 @@ pub(super) struct Memories {
 pub(super) struct Touched {
     pub(super) address: u64,
     pub(super) bytes: u64,
-    /// A second address of the same bytes: the generic address of a lane's scratch.
+    /// A second address of the same bytes: the generic address of a lane's scratch. It equals the first one if the place of the wave's scratch in
+    /// the process is unknown.
     pub(super) generic: Option<u64>,
+}
+
+impl Touched {
+    /// Returns true if `address` is an address of the process, of which mappings tell whether it exists.
+    pub(super) fn is_of_process(&self) -> bool {
+        self.generic != Some(self.address)
+    }
 }
 
 /// The bytes that a lane accesses.
@@ -168,7 +176,7 @@ fn in_scratch(now: &Now<'_>, reach: &Reach, private: u64, lane: u8, memories: &M
         (None, Some(generic)) => InLane::At(Touched {
             address: generic,
             bytes: reach.bytes.into(),
-            generic: None,
+            generic: Some(generic),
         }),
         (None, None) => InLane::Unknown,
     }

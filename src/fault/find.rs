@@ -24,7 +24,7 @@ enum Likelihood {
     Passed,
     /// Lanes have faulting addresses.
     Possible,
-    /// Lanes have addresses of which it is unknown whether they are mapped.
+    /// Lanes have addresses that may be unmapped.
     Unlisted,
     /// Lanes have addresses in memory that no argument points to; it may belong to the host.
     Unexpected,
@@ -80,7 +80,7 @@ pub(crate) fn find(question: &Question<'_, '_>) -> Result<Vec<Candidate>> {
     let mut found: Vec<(Likelihood, Reverse<bool>, usize, Candidate)> = Vec::new();
     for (distance, (place, reach)) in accesses.into_iter().enumerate() {
         if let Some((likelihood, candidate)) = search.judge(&mut surroundings, place, &reach)? {
-            // Of accesses that certainly faulted, the first one is reported first; of others, the one nearest to the stop.
+            // Accesses that certainly faulted are ranked from the first one on, and others from the nearest to the stop on.
             let is_first = matches!(likelihood, Likelihood::Certain | Likelihood::Passed);
             let rank = match is_first {
                 true => MOST_ACCESSES.saturating_sub(distance),
@@ -324,7 +324,7 @@ impl Search<'_, '_, '_> {
             None => {
                 let bytes = touched.address..touched.address.saturating_add(touched.bytes);
                 let memory: &dyn Memory = self.question.memory;
-                memory.is_missing(bytes) == Some(true)
+                touched.is_of_process() && memory.is_missing(bytes) == Some(true)
             }
         }
     }

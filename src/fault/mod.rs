@@ -1,4 +1,4 @@
-//! Finds the access at which a wave faulted that stopped some instructions later.
+//! Finds the access at which a wave faulted that stopped some instructions later, and the access that a loop repeats (`polled`).
 //!
 //! Hardware reports a violation late. The wave has gone on, and its pc is only an upper bound for the access. The analysis goes back from
 //! the stop on all paths of the machine code, undoes instructions where it can, and computes the addresses of each access in each lane. The
@@ -21,6 +21,7 @@
 mod address;
 mod find;
 mod past;
+mod polled;
 mod undo;
 mod walk;
 
@@ -67,7 +68,7 @@ pub(crate) struct Question<'q, 'a> {
 /// An access that may have faulted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// Its address in the code object.
+    /// The address in the code object.
     pub(crate) address: u64,
     pub(crate) operation: Operation,
     /// The lanes with faulting addresses; empty for a scalar access, and if they are unknown.
@@ -80,6 +81,7 @@ pub(crate) struct Candidate {
 }
 
 pub(crate) use find::find;
+pub(crate) use polled::polled;
 
 /// Returns the page of an address.
 pub(crate) const fn page_of(address: u64) -> Range<u64> {

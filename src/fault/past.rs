@@ -125,7 +125,7 @@ impl<'w> Now<'w> {
 /// The number of accesses on one counter, issued before a place, that may be outstanding at the stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Room {
-    /// True if none may be: a wait for all of them follows.
+    /// True if no access may be outstanding, because a wait for all accesses follows.
     is_closed: bool,
     /// The most accesses that complete in order; `None` if there is no limit.
     ordered: Option<u32>,

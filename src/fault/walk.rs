@@ -51,7 +51,7 @@ type Visit<'v, 'w, 'a> =
 /// The continuation of a path.
 enum After {
     GoesOn,
-    /// The callback stopped it.
+    /// The callback stopped the walk.
     Stopped,
     /// The earlier code is unknown, or irrelevant.
     Escaped,

@@ -62,7 +62,7 @@ impl Entry<'_> {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cie<'a> {
-    /// Its offset in the section, in bytes.
+    /// The offset in the section, in bytes.
     pub offset: u64,
     /// The size of offsets: 4 in the 32-bit format, 8 in the 64-bit format.
     pub offset_size: u8,
@@ -86,7 +86,7 @@ pub struct Cie<'a> {
     pub return_address_register: u64,
     /// The initial instructions of every FDE.
     pub initial_instructions: &'a [u8],
-    /// Their offset in the section, in bytes.
+    /// The offset in the section, in bytes.
     pub instructions_offset: u64,
     /// The encoding of addresses in `.eh_frame` (`DW_EH_PE_*`). `None` in `.debug_frame`.
     pub pointer_encoding: Option<u8>,
@@ -104,11 +104,11 @@ pub struct Cie<'a> {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fde<'a> {
-    /// Its offset in the section, in bytes.
+    /// The offset in the section, in bytes.
     pub offset: u64,
     /// The value of the length field: the number of bytes after it.
     pub length: u64,
-    /// Its CIE, which other FDEs may share.
+    /// The CIE, which other FDEs may share.
     pub cie: Arc<Cie<'a>>,
     /// The first address, in the code object.
     pub initial_location: u64,
@@ -116,7 +116,7 @@ pub struct Fde<'a> {
     pub address_range: u64,
     /// The instructions.
     pub instructions: &'a [u8],
-    /// Their offset in the section, in bytes.
+    /// The offset in the section, in bytes.
     pub instructions_offset: u64,
     /// The address of the language-specific data, if `.eh_frame` has one.
     pub lsda: Option<u64>,

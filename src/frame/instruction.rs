@@ -46,11 +46,11 @@ pub enum CfaOperand {
 pub struct CfaRow {
     /// The opcode.
     pub opcode: CfaOpcode,
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its code, with zeros in the low six bits if they contain an operand.
+    /// The code, with zeros in the low six bits if they contain an operand.
     pub code: u8,
-    /// Its operands.
+    /// The operands.
     pub operands: &'static [CfaOperand],
     /// The section of the specification.
     pub spec: &'static str,

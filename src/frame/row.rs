@@ -76,7 +76,7 @@ impl<'a> CfaRule<'a> {
     ///
     /// # Errors
     /// [`SpecRule::CfaRule`] if it changes a part of a rule that is not a register plus an offset.
-    // When inlined into the reader of rows, this vanishes for most instructions.
+    // Inlined into the reader of rows, where most instructions need none of this code.
     #[inline(always)]
     pub(super) fn apply(&mut self, effect: Effect<'a>) -> Result<bool> {
         match (effect, self) {

@@ -3,7 +3,7 @@
 /// An expression of a rule, with its offset. Two are equal if their bytes are equal, regardless of the offset.
 #[derive(Clone, Copy, Debug, Eq)]
 pub struct RuleExpression<'a> {
-    /// Its bytes.
+    /// The bytes.
     pub bytes: &'a [u8],
     /// The offset of its first byte in the section of call frame information, or 0 for an expression outside a section, such as one to be written.
     pub offset: u64,
@@ -48,17 +48,17 @@ pub enum CfaRule<'a> {
 pub enum RegisterRule<'a> {
     /// The value is lost.
     Undefined,
-    /// It is unchanged. AMDGPU's default.
+    /// The value is unchanged. AMDGPU's default.
     SameValue,
     /// In memory at the CFA plus an offset in bytes.
     Offset(i64),
-    /// Its value is the address at the CFA plus an offset in bytes.
+    /// The value is the address at the CFA plus an offset in bytes.
     ValOffset(i64),
     /// In another register, by its number.
     Register(u64),
     /// At the location computed by an expression.
     Expression(RuleExpression<'a>),
-    /// Its value is the result of an expression.
+    /// The value is the result of an expression.
     ValExpression(RuleExpression<'a>),
     /// Defined by the augmentation.
     Architectural,

@@ -79,6 +79,7 @@ pub struct GpuCore<'data> {
     memory: ProcessMemory<'data>,
     mapped: Vec<Range<u64>>,
     has_all_mappings: bool,
+    is_gpu_half: bool,
     meter: Arc<Meter>,
     header: NoteHeader,
     interface: Option<u32>,
@@ -117,6 +118,7 @@ impl<'data> GpuCore<'data> {
         let mut core = survey::survey(&files, memory, note, meter, problems);
         core.has_all_mappings =
             files.iter().all(|file| file.is_whole) && files.iter().any(|file| !file.is_gpu_half);
+        core.is_gpu_half = files.iter().all(|file| file.is_gpu_half);
         core.mapped = files.into_iter().flat_map(|file| file.mapped).collect();
         Ok(core)
     }
@@ -245,6 +247,11 @@ impl<'data> GpuCore<'data> {
     #[must_use]
     pub fn has_all_mappings(&self) -> bool {
         self.has_all_mappings
+    }
+
+    /// Returns true if only the GPU's half of the core was given. Queues, waves and code objects are found through memory of the host's half.
+    pub(crate) fn is_gpu_half(&self) -> bool {
+        self.is_gpu_half
     }
 
     /// Returns the number of the `len` bytes from `address` on that come before the first one missing in the files.

@@ -138,7 +138,7 @@ pub struct QueueEntry {
     pub queue_id: u32,
     /// The agent's number.
     pub gpu_id: u32,
-    /// Its purpose.
+    /// The purpose.
     pub kind: QueueType,
     /// The address of the ring of packets.
     pub ring_address: u64,
@@ -231,7 +231,7 @@ pub(super) fn read(
         let reason = if files.iter().any(|file| file.is_gpu_half) {
             "there is no AMDGPU note of type 33: the file is cut off, or was not written by the ROCm runtime"
         } else {
-            "there is no AMDGPU note of type 33: this is only the host file; give the GPU file (gpucore.PID) too"
+            "this is only the host's half of a core, without the GPU's state (AMDGPU note of type 33); give the GPU's half too: `hetdwarf core gpucore.PID core.PID`"
         };
         Error::malformed("GPU core", reason)
     })?;

@@ -176,7 +176,7 @@ problems! {
     AgentField {
         /// The name of the field.
         field: &'static str,
-        /// Its value.
+        /// The value.
         value: u32
     } => "{field} cannot be {value}";
 
@@ -248,7 +248,7 @@ problems! {
     BadPc {
         /// The number of waves.
         waves: u64,
-        /// The first of them.
+        /// The program counter of the first wave.
         pc: u64
     } => "the pc of {waves} waves is not a multiple of 4 ({pc:#x}): they are unsure";
     /// Packets outside the ring, or not between read and write index.
@@ -330,7 +330,7 @@ problems! {
     Limit {
         /// The name of the limit.
         limit: &'static str,
-        /// Its value.
+        /// The value.
         value: u64
     } => "the limit `{limit}` of {value} was reached: the rest is not read";
 }

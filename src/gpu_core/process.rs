@@ -143,7 +143,7 @@ impl<'a> Process<'a> {
 /// The result of comparing a code object with the one that was loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// Its code equals the loaded code.
+    /// The code equals the loaded code.
     Matches {
         /// The number of bytes compared.
         bytes: u64,
@@ -185,7 +185,7 @@ impl<'data> GpuCore<'data> {
 
     /// Returns the files of all code objects that are completely in the core, in the order of [`code_objects`](Self::code_objects).
     ///
-    /// Their total size is limited to the size of the core, which only overlapping files could exceed. Files in several pieces are copied, up to the
+    /// The total size of the files is limited to the size of the core, which only overlapping files could exceed. Files in several pieces are copied, up to the
     /// memory limit of the [meter](Self::meter).
     #[must_use]
     pub fn images(&self) -> Vec<Image<'data>> {

@@ -13,7 +13,7 @@ use crate::object::bytes::{u16_at, u32_at, u64_at};
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Queue {
-    /// Its entry in the note.
+    /// The entry in the note.
     pub entry: QueueEntry,
     /// The index of its agent, or `None` if there is none.
     pub agent: Option<usize>,

@@ -26,7 +26,7 @@ pub(super) struct SaveArea {
 /// A wave in the control stack.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SavedWave {
-    /// Its word.
+    /// The word.
     pub(super) word: u32,
     pub(super) state: State,
     /// The address of its record.

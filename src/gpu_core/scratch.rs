@@ -14,7 +14,7 @@ use super::queue::QueueScratch;
 pub struct Scratch {
     /// The address of its first byte in the memory of the process.
     pub address: u64,
-    /// Its size, in bytes.
+    /// The size, in bytes.
     pub size: u64,
 }
 

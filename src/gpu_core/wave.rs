@@ -45,11 +45,11 @@ pub(super) struct WaveRecord {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaveState {
-    /// It was running when the file was written, and only switched out.
+    /// The wave was running when the file was written, and was only switched out.
     Running,
-    /// It had stopped.
+    /// The wave had stopped.
     Stopped,
-    /// Its record may be at another place, or belong to another wave. Nothing about it is certain.
+    /// The record may be at another place, or belong to another wave. No fact about the wave is certain.
     Unsure,
 }
 

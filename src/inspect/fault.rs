@@ -116,11 +116,11 @@ impl Memory for MemoryMap {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessOperation {
-    /// It reads memory.
+    /// Reads memory.
     Load,
-    /// It writes memory.
+    /// Writes memory.
     Store,
-    /// It reads and writes memory.
+    /// Reads and writes memory.
     Atomic,
 }
 
@@ -136,6 +136,26 @@ impl AccessOperation {
     }
 }
 
+impl From<Operation> for AccessOperation {
+    fn from(operation: Operation) -> AccessOperation {
+        match operation {
+            Operation::Load => AccessOperation::Load,
+            Operation::Store => AccessOperation::Store,
+            Operation::Atomic => AccessOperation::Atomic,
+        }
+    }
+}
+
+/// An access that the loop around a wave makes in each pass at the same address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PolledAccess {
+    /// The address of the instruction in the process.
+    pub(crate) pc: ProcessAddress,
+    pub(crate) operation: AccessOperation,
+    /// The accessed address.
+    pub(crate) address: u64,
+}
+
 /// An access at which a wave may have faulted.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,23 +166,71 @@ pub struct FaultCandidate {
     pub instruction: String,
     /// The kind of the access.
     pub operation: AccessOperation,
-    /// The lanes at fault with the addresses that they accessed. Empty for a scalar access, and if registers of the address have been overwritten
-    /// since.
+    /// The lanes that may be at fault, with the addresses that they accessed. Empty for a scalar access, and if registers of the address
+    /// have been overwritten since.
     pub lanes: Vec<(Lane, u64)>,
     /// The address of a scalar access.
     pub address: Option<u64>,
     /// The number of bytes accessed by a lane.
     pub bytes: u8,
-    /// True if the wave is proven to have executed it at these addresses.
+    /// True if the wave is proven to have executed the access at these addresses.
     pub is_certain: bool,
 }
 
-impl Stop<'_, '_> {
+impl<'a> Stop<'_, 'a> {
+    /// Returns the access that the innermost loop around the wave makes in each pass at the same address, if registers prove that there is one.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub(crate) fn polled_access(&self) -> Result<Option<PolledAccess>> {
+        let load_address = self.options().load_address;
+        let to_code = |at: ProcessAddress| load_address.checked_to_code(at);
+        let found = self.innermost_loop();
+        let range = found.and_then(|range| Some(to_code(range.start)?.0..to_code(range.end)?.0));
+        let (memory, decoder) = (MemoryMap::default(), self.decoder());
+        let question = decoder.as_ref().and_then(|one| self.question(one, &memory));
+        let (Some(range), Some(question)) = (range, question) else {
+            return Ok(None);
+        };
+        let found = fault::polled(&question, &range)?;
+        Ok(found.map(|found| PolledAccess {
+            pc: load_address.to_process(CodeAddress(found.instruction)),
+            operation: found.operation.into(),
+            address: found.address,
+        }))
+    }
+
+    fn decoder(&self) -> Option<Decoder> {
+        let wave_size = self.wave().wave_size();
+        Decoder::new(self.program().processor(), Some(wave_size))
+    }
+
+    /// Returns the input of a search, without a reported address and without the wave's scratch.
+    fn question<'q>(
+        &'q self,
+        decoder: &'q Decoder,
+        memory: &'q MemoryMap,
+    ) -> Option<Question<'q, 'a>> {
+        let (program, wave) = (self.program(), self.wave());
+        Some(Question {
+            wave,
+            pc: self.call_frame(0)?.pc(),
+            load_address: self.options().load_address,
+            flow: program.lane_flow(wave.wave_size()),
+            decoder,
+            object: program.object(),
+            fault_address: None,
+            memory,
+            scratch: None,
+            meter: self.meter(),
+        })
+    }
+
     /// Returns the accesses at which the wave may have faulted, the likeliest first, or none if there is no candidate.
     ///
-    /// * `fault_address`: the reported address at fault, or any in its page. Without it, accesses to memory that the process does not have are
+    /// * `fault_address`: the reported fault address, or any in its page. Without it, accesses to memory that the process does not have are
     ///   searched.
-    /// * `scratch`: the address of the wave's scratch in the process, if it is known.
+    /// * `scratch`: the address of the wave's scratch in the process, if known.
     ///
     /// # Errors
     /// If a limit is reached.
@@ -172,26 +240,15 @@ impl Stop<'_, '_> {
         memory: &MemoryMap,
         scratch: Option<u64>,
     ) -> Result<Vec<FaultCandidate>> {
-        let (program, wave) = (self.program(), self.wave());
-        let Some(decoder) = Decoder::new(program.processor(), Some(wave.wave_size())) else {
+        let (program, load_address) = (self.program(), self.options().load_address);
+        let Some(decoder) = self.decoder() else {
             return Ok(Vec::new());
         };
-        let Some(pc) = self.call_frame(0).map(|frame| frame.pc()) else {
+        let Some(mut question) = self.question(&decoder, memory) else {
             return Ok(Vec::new());
         };
-        let load_address = self.options().load_address;
-        let question = Question {
-            wave,
-            pc,
-            load_address,
-            flow: program.lane_flow(wave.wave_size()),
-            decoder: &decoder,
-            object: program.object(),
-            fault_address,
-            memory,
-            scratch,
-            meter: self.meter(),
-        };
+        question.fault_address = fault_address;
+        question.scratch = scratch;
         let found = fault::find(&question)?.into_iter();
         let candidates = found.map(|candidate| {
             let Candidate {
@@ -202,7 +259,7 @@ impl Stop<'_, '_> {
                 is_certain,
                 bytes,
             } = candidate;
-            // The longest instruction has 20 bytes, and the last of the code fewer after it.
+            // The longest instruction has 20 bytes. Fewer bytes may follow the address at the end of the code.
             let code = [20, 16, 12, 8, 4].into_iter();
             let mut code = code.filter_map(|size| program.object().read_image(address, size));
             let text = code
@@ -211,11 +268,7 @@ impl Stop<'_, '_> {
             FaultCandidate {
                 pc: load_address.to_process(CodeAddress(address)),
                 instruction: text.unwrap_or_default(),
-                operation: match operation {
-                    Operation::Load => AccessOperation::Load,
-                    Operation::Store => AccessOperation::Store,
-                    Operation::Atomic => AccessOperation::Atomic,
-                },
+                operation: operation.into(),
                 lanes,
                 address: scalar,
                 bytes,

@@ -12,11 +12,11 @@ use crate::eval::Reading;
 /// The relation of a lane to a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LaneInFrame {
-    /// It executes here. In a caller: it is in the call.
+    /// The lane executes here, or, in a caller, is in the call.
     Active,
-    /// EXEC has switched it off. It may be in the frame, or its position is unknown.
+    /// EXEC has switched the lane off. The lane may be in the frame, or its position is unknown.
     Inactive,
-    /// It did not enter the function.
+    /// The lane did not enter the function.
     Absent,
 }
 

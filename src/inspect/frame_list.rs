@@ -21,9 +21,9 @@ pub(super) struct FrameList {
 /// The selected frames of a call frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// All of them.
+    /// All frames.
     Whole,
-    /// One: 0 for the innermost.
+    /// One frame: 0 for the innermost.
     One(usize),
 }
 

@@ -378,11 +378,11 @@ fn dwords_of(value: &VariableValue<'_>, types: &TypeTable) -> Option<Vec<Dword>>
 #[derive(Debug)]
 struct Argument {
     position: u32,
-    /// Its index among the variables.
+    /// The index among the variables.
     index: usize,
     /// The number of vector registers in which it is passed, or `None` if it is passed otherwise.
     dwords: Option<u16>,
-    /// The first of them, if the debugging information gives it.
+    /// The first of these registers, if the debugging information gives it.
     first: Option<u16>,
 }
 

@@ -6,11 +6,11 @@ use crate::isa::MachineRegister;
 use crate::object::descriptor::{InitialRegisters, RegisterFile};
 
 impl StopFrame<'_, '_, '_> {
-    /// Returns the registers that still have their values from the start of the kernel: no instruction that the wave may have executed since writes
-    /// them.
+    /// Returns the registers that still have their values from the start of the kernel. No instruction that the wave may have executed
+    /// since has written them.
     ///
-    /// Returns none for a function that is no kernel or whose machine code cannot be followed, for an inlined call, for a frame outside the innermost
-    /// call frame, and for the frame of waiting lanes.
+    /// Returns none for a function that is not a kernel or whose machine code cannot be followed, for an inlined call, for a frame outside
+    /// the innermost call frame, and for the frame of waiting lanes.
     ///
     /// # Errors
     /// If the debugging information is malformed, or a limit is reached.
@@ -27,7 +27,7 @@ impl StopFrame<'_, '_, '_> {
                 .kernel_of(&function)
                 .and_then(|kernel| kernel.descriptor.as_ref())
                 .filter(|one| (function.ranges.iter()).any(|range| range.contains(&one.entry()))),
-            // Without debugging information the symbol of the code has the kernel's name.
+            // Without debugging information, the symbol of the code has the kernel's name.
             None => program.symbol_at(pc).and_then(|(name, distance)| {
                 let descriptor = program.kernel_named(name)?.descriptor.as_ref();
                 descriptor.filter(|one| pc.checked_sub(distance) == Some(one.entry()))
@@ -57,7 +57,7 @@ impl StopFrame<'_, '_, '_> {
     }
 }
 
-/// Returns the registers that hold an item.
+/// Returns the machine registers of an item.
 fn machine_registers(one: &InitialRegisters) -> impl Iterator<Item = MachineRegister> {
     let file = one.file;
     let numbers = one.first..one.first.saturating_add(one.count);

@@ -151,13 +151,13 @@ pub(super) struct SourceParameter {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HiddenArgument<'a> {
-    /// Its kind, such as `hidden_block_count_x`.
+    /// The kind, such as `hidden_block_count_x`.
     pub name: &'a str,
-    /// Its address in global memory, or `None` if the address of the arguments is unknown.
+    /// The address in global memory, or `None` if the address of the arguments is unknown.
     pub address: Option<u64>,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// Its bytes in memory order, or `None` if they cannot be read.
+    /// The bytes in memory order, or `None` if they cannot be read.
     pub bytes: Option<Vec<u8>>,
 }
 

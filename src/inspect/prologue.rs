@@ -16,8 +16,8 @@ use crate::eval::LocationAttribute;
 use crate::location::{Location, Place, Storage};
 
 impl StopFrame<'_, '_, '_> {
-    /// Returns true if the function's prologue has not ended here: the location is before the first line row marked as its end. Without such a mark
-    /// it ends at the second row, as in gdb, since the first belongs to the line of the function.
+    /// Returns true if the function's prologue has not ended here: the location is before the first line row marked as its end. Without
+    /// such a mark, the prologue ends at the second row, as in gdb, since the first row belongs to the line of the function.
     ///
     /// # Errors
     /// If the debugging information is malformed.
@@ -35,8 +35,8 @@ impl StopFrame<'_, '_, '_> {
         Ok(start.is_some_and(|start| start <= address) && end.is_some_and(|end| address < end))
     }
 
-    /// Returns true if a variable of this frame has a value in one of these lanes, in memory that the function's prologue writes. Before the end of
-    /// the prologue ([`is_in_prologue`](StopFrame::is_in_prologue)), that memory may still have old contents.
+    /// Returns true if a variable of this frame has a value in one of these lanes, in memory that the function's prologue writes. Before
+    /// the end of the prologue ([`is_in_prologue`](StopFrame::is_in_prologue)), that memory may still have old contents.
     #[must_use]
     pub fn is_written_by_prologue(&self, value: &VariableValue<'_>, lanes: &[Lane]) -> bool {
         let variable = &value.variable;
@@ -65,7 +65,7 @@ impl StopFrame<'_, '_, '_> {
 /// The maximum number of places examined, since composites can be nested.
 const MOST_PLACES: usize = 64;
 
-/// Returns true if part of a location is in memory that only this wave has. Variables in other memory outlive a call.
+/// Returns true if part of a location is in memory that only this wave has. Variables in other memory keep their values after the call.
 fn is_on_stack(location: &Location<'_>) -> bool {
     let mut waiting = location.places().to_vec();
     let mut left = MOST_PLACES;

@@ -44,20 +44,20 @@ impl LocationReading {
 pub enum ValueState {
     /// The whole value.
     Ok,
-    /// None: it was optimized away here.
+    /// No value: it was optimized away here.
     OptimizedOut,
     /// A part of the value. Missing parts are marked.
     Partial,
-    /// None: the debugger does not have the bytes.
+    /// No value: the debugger does not have the bytes.
     Unavailable,
-    /// Its location is ambiguous.
+    /// The location of the value is ambiguous.
     Ambiguous(Ambiguity),
     /// An attribute, a tag or an operation that changes the value is unsupported.
     Unsupported {
         /// The feature, as text.
         what: String,
     },
-    /// Its location cannot be evaluated.
+    /// The location of the value cannot be evaluated.
     Error(Error),
     /// The lane does not execute here.
     Inactive,
@@ -128,23 +128,23 @@ impl ValueState {
 pub enum ValueStateKind {
     /// The whole value is known.
     Ok,
-    /// Nothing is known: it was optimized away.
+    /// No value: it was optimized away.
     OptimizedOut,
-    /// A part is known.
+    /// A part of the value is known.
     Partial,
-    /// Nothing is known: the debugger does not have the bytes.
+    /// No value: the debugger does not have the bytes.
     Unavailable,
-    /// Nothing is known: its location is ambiguous.
+    /// No value: the location is ambiguous.
     Ambiguous,
-    /// A feature that changes it is unsupported.
+    /// A feature that changes the value is unsupported.
     Unsupported,
-    /// It cannot be evaluated.
+    /// The location cannot be evaluated.
     Error,
     /// The lane does not execute.
     Inactive,
     /// The lane did not enter the function of the frame.
     NotInFrame,
-    /// The value of a parameter on entry to its function. It may have changed since.
+    /// The value of a parameter on entry to its function, which may have changed since.
     Entry,
     /// The value of the variable at the last place for which the debugging information has a location.
     LastKnown,
@@ -199,9 +199,9 @@ impl ValueStateKind {
 pub struct VariableValue<'a> {
     /// The variable.
     pub variable: Arc<Variable<'a>>,
-    /// Its type. If it is laid out at run time, see [`type_in`](VariableValue::type_in).
+    /// The type. If it is laid out at run time, see [`type_in`](VariableValue::type_in).
     pub ty: TypeId,
-    /// Its type's name, in source syntax.
+    /// The name of the type, in source syntax.
     pub type_name: Arc<str>,
     /// The convention used for its location.
     pub reading: LocationReading,

@@ -15,9 +15,9 @@ const NULL_PAGE: u64 = 4096;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointerArgument {
-    /// Its name in the source, if the object has it.
+    /// The name in the source, if the object has it.
     pub name: Option<String>,
-    /// Its position among the arguments, from 0.
+    /// The position among the arguments, from 0.
     pub position: usize,
     /// The address to which it points.
     pub value: u64,
@@ -73,6 +73,25 @@ pub struct Whereabouts {
     pub distance: i128,
     /// The code object that contains the address.
     pub code_object: Option<usize>,
+}
+
+impl Whereabouts {
+    /// Finds the place of an address in a process of which only the code objects are known.
+    ///
+    /// * `loaded`: the addresses of each code object; empty if they are not known.
+    pub(crate) fn in_objects(address: u64, loaded: &[Range<u64>]) -> Whereabouts {
+        let object = loaded.iter().position(|range| range.contains(&address));
+        let (nearest, distance) = match object.and_then(|index| loaded.get(index)) {
+            _ if address < NULL_PAGE => (Nearest::NullPage, address.into()),
+            Some(range) => (Nearest::Mapping(range.clone()), 0),
+            None => (Nearest::Nothing, 0),
+        };
+        Whereabouts {
+            nearest,
+            distance,
+            code_object: object,
+        }
+    }
 }
 
 /// The memory of a process as a dispatch sees it.

@@ -1,4 +1,4 @@
-//! The number of extra dwords of an encoding: literals, the controls of DPP and SDWA, further addresses.
+//! Computes the number of extra dwords of an encoding: literals, the controls of DPP and SDWA, further addresses.
 //!
 //! Source: AMD's instruction set architecture documents, "Literal Constants", "DPP and SDWA", "Dual Issue
 //! VALU" and "Non-Sequential Address".
@@ -6,7 +6,7 @@
 use super::field::{Raw, low_byte};
 use super::table::{Encoding, Features, Op, flag};
 
-/// The codes of sources that are in extra dwords.
+/// The code of a source that is in an extra dword.
 const LITERAL: u32 = 255;
 const LITERAL64: u32 = 254;
 const SDWA: u32 = 249;

@@ -70,16 +70,16 @@ pub struct Decoder {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// Its address.
+    /// The address.
     pub address: u64,
-    /// Its length in bytes: a multiple of 4, at most 20.
+    /// The length in bytes: a multiple of 4, at most 20.
     pub length: u8,
-    /// Its name. `None` for exports, for dual instructions, which have two names, and for the few opcodes whose names differ between
+    /// The name. `None` for exports, for dual instructions, which have two names, and for the few opcodes whose names differ between
     /// processors of one family.
     pub mnemonic: Option<Mnemonic>,
     /// The registers it writes.
     pub writes: Writes,
-    /// Its effect.
+    /// The effect.
     pub effect: Effect,
 }
 
@@ -171,7 +171,6 @@ impl Decoder {
     /// # Errors
     /// [`ErrorKind::Truncated`] if `bytes` ends before the instruction does; [`ErrorKind::Malformed`] if the processor has no instruction
     /// with this encoding.
-    /// the processor has no instruction that is encoded so.
     pub fn decode(&self, bytes: &[u8], address: u64) -> Result<Instruction> {
         self.decode_told(bytes, address)
             .map(|(instruction, _)| instruction)

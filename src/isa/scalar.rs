@@ -1,4 +1,4 @@
-//! The effects of scalar instructions.
+//! Computes the effects of scalar instructions.
 //!
 //! Source: AMD's instruction set architecture documents, "Scalar ALU Operations" and "Program Flow
 //! Control".

@@ -10,7 +10,7 @@ use crate::object::{CodeObject, Kernel, SymbolKind, SymbolSection};
 pub struct Function<'a> {
     /// The address of its first instruction in the code object.
     pub address: u64,
-    /// Its machine code.
+    /// The machine code.
     pub code: &'a [u8],
     /// True if waves start in it.
     pub is_kernel: bool,

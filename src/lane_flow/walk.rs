@@ -18,13 +18,13 @@ const STATES: usize = 32;
 /// The result for lanes that start with the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WalkResult {
-    /// They resume at this address.
+    /// The lanes resume at this address.
     Resumes(u64),
-    /// They are off until the wave leaves the function, so they did not enter it.
+    /// The lanes are off until the wave leaves the function, so they did not enter it.
     Leaves,
-    /// They are off until the wave ends. Contains the address of the end, if it is unique.
+    /// The lanes are off until the wave ends. Contains the address of the end, if it is unique.
     Ends(Option<u64>),
-    /// Their place is unknown.
+    /// The place of the lanes is unknown.
     Unknown(Reason),
 }
 
@@ -42,7 +42,7 @@ pub(super) enum Goal {
 pub(super) struct Start<'s> {
     pub(super) index: usize,
     pub(super) state: State,
-    /// Their bits.
+    /// The bits of the lanes.
     pub(super) decisions: &'s Decisions,
 }
 

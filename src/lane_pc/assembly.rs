@@ -16,7 +16,7 @@ use fallible_iterator::FallibleIterator;
 /// It is exhaustive on purpose: back ends write it as a literal.
 #[derive(Clone, Debug)]
 pub struct AssemblyFunction<'p> {
-    /// Its name in the source.
+    /// The name in the source.
     pub name: &'p str,
     /// The symbol at its first instruction.
     pub start: &'p str,

@@ -1,4 +1,4 @@
-//! The places of saved masks of lanes.
+//! Represents the places of saved masks of lanes.
 
 use crate::arch::{AddressSpace, Register, WaveSize};
 use crate::error::{Error, Result, SpecRule};
@@ -39,7 +39,7 @@ impl MaskPlace {
         MaskPlace::Without(Box::new(self), Box::new(gone))
     }
 
-    /// Returns true if a change of one place changes the other. Addresses in scratch are compared only if they have the same base.
+    /// Returns true if a write to one place changes the other. Addresses in scratch are compared only if they have the same base.
     pub(super) fn overlaps(&self, other: &MaskPlace, wave_size: WaveSize) -> bool {
         let words: u64 = if wave_size == WaveSize::Wave64 { 2 } else { 1 };
         let meet = |a: u64, b: u64, size: u64| a.abs_diff(b) < size;
@@ -83,7 +83,7 @@ impl MaskPlace {
                     builder.register(Register::sgpr(number).ok_or_else(missing)?)?;
                     builder.push(Operation::Piece { byte_size: 4 })?;
                 }
-                // A DWARF procedure that calls this location continues on its stack, where the composite must be complete.
+                // A DWARF procedure that calls this location continues on the same stack, where the composite must be complete.
                 builder.push(Operation::PieceEnd)?;
             }
             MaskPlace::VectorLane { vgpr, lane } => {

@@ -33,9 +33,9 @@ pub enum Operand {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Procedure {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its expression.
+    /// The expression.
     pub expression: Vec<Operand>,
 }
 
@@ -43,7 +43,7 @@ pub struct Procedure {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The locations of the mask.
     pub locations: Vec<(Range<Label>, Vec<u8>)>,

@@ -36,7 +36,7 @@ impl From<u64> for Label {
 /// It is exhaustive on purpose: back ends write it as a literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its code.
+    /// The code.
     pub code: Range<Label>,
     /// The number of lanes in its wavefronts.
     pub wave_size: WaveSize,

@@ -24,7 +24,7 @@ pub struct Composite<'a> {
 pub(super) enum Kind<'a> {
     /// Parts with their own sizes.
     Parts(&'a [Part<'a>]),
-    /// Parts with their own sizes, all of them in registers.
+    /// Parts with their own sizes, all in registers.
     Registers(&'a [RegisterPart]),
     /// One location for every element.
     Repeat {
@@ -326,7 +326,7 @@ impl<'a> Composite<'a> {
         for (index, part) in (0u64..).zip(&mut *parts) {
             let chosen = if mask >> index & 1 == 1 { &one } else { &zero };
             part.start = product(element.get(), index);
-            // An element of 64 bits and fewer than 128 of them.
+            // There are fewer than 128 elements of 64 bits, so that the start fits.
             part.location = chosen.offset_by_bits(part.start.cast_signed(), arena)?;
         }
         Ok(Composite {

@@ -8,9 +8,9 @@ use crate::arch::Register;
 pub struct Part<'a> {
     /// The location of its bits.
     pub location: Location<'a>,
-    /// Its offset in the composite, in bits.
+    /// The offset in the composite, in bits.
     pub start: u128,
-    /// Its size, in bits.
+    /// The size, in bits.
     pub bit_size: u128,
 }
 
@@ -28,14 +28,14 @@ pub(super) struct Piece<'a> {
 /// A part in a register, in a sixth of the size. Nearly all parts are in registers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RegisterPart {
-    /// Its offset in the composite, in bits. No composite has so many registers that this overflows.
+    /// The offset in the composite, in bits. No composite has so many registers that this overflows.
     pub(super) start: u64,
     register: Register,
-    /// Its offset in the register, in bits, for lane 0 if lanes differ.
+    /// The offset in the register, in bits, for lane 0 if lanes differ.
     bit_offset: u16,
     /// The growth of the offset from one lane to the next.
     lane_step: i16,
-    /// Its size, in bits.
+    /// The size, in bits.
     bit_size: u16,
 }
 

@@ -45,7 +45,7 @@ impl core::fmt::Debug for Access<'_> {
     }
 }
 
-/// Reads `bit_size` bits from where `location` starts.
+/// Reads `bit_size` bits from the start of `location`.
 ///
 /// If there are several places, the bits come from the first one that has them all. An implicit pointer has no readable bits: they are undefined.
 ///

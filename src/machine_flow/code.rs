@@ -308,8 +308,8 @@ fn convention_of(instructions: &[Instruction]) -> Convention {
     }
 }
 
-/// The registers that stack addresses are relative to, with those of called functions first: the frame pointer, the stack pointer, and the
-/// base pointer of aligned frames.
+/// The registers that stack addresses are relative to: the frame pointer and the stack pointer of called functions, and the base pointer of
+/// aligned frames.
 pub(crate) const STACK_REGISTERS: [MachineRegister; 3] = [
     MachineRegister::Sgpr(33),
     MachineRegister::Sgpr(32),

@@ -73,7 +73,7 @@ pub(crate) fn bit(register: MachineRegister) -> u128 {
 pub(crate) struct Scalars<S> {
     /// The known registers, one bit per index.
     known: u128,
-    /// Their values, in the order of indices. No value is [`Scalar::UNKNOWN`].
+    /// The values, in the order of indices. No value is [`Scalar::UNKNOWN`].
     values: Arc<Vec<S>>,
 }
 

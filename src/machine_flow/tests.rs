@@ -1,4 +1,4 @@
-//! A complete analysis, as an example: the numbers that registers, lanes and scratch hold whenever an instruction is reached.
+//! Tests a complete analysis: it computes the numbers that registers, lanes and scratch hold whenever an instruction is reached.
 
 mod edges;
 
@@ -169,7 +169,7 @@ impl Analysis for Constants<'_> {
     }
 }
 
-/// Decodes code of gfx1100, as LLVM 22's assembler encodes it.
+/// Decodes code of gfx1100. LLVM 22's assembler made the encodings.
 fn code(dwords: &[u32]) -> Code {
     let processor = Processor::by_name("gfx1100").unwrap();
     let decoder = Decoder::new(processor, Some(WaveSize::Wave32)).unwrap();
@@ -177,7 +177,7 @@ fn code(dwords: &[u32]) -> Code {
     Code::new(&decoder, &Callees::new(None, []), 0x1000, &bytes).unwrap()
 }
 
-/// Returns the numbers in `s0` to `s4` before an instruction of a function on whose entry nothing is known.
+/// Returns the numbers in `s0` to `s4` before an instruction. On entry to the function, nothing is known.
 fn numbers_before(code: &Code, address: u64) -> Option<[Option<u32>; 5]> {
     let entry = Box::new(Machine::new(|_| Number::Unknown));
     let Ok(solution) = solve(code, 0, entry, &mut Constants(code));
@@ -216,7 +216,7 @@ fn a_number_is_known_if_all_paths_agree_on_it() {
 }
 
 #[test]
-fn what_a_loop_changes_is_not_known_in_it() {
+fn a_number_that_a_loop_changes_is_unknown() {
     let code = code(&[
         0xbe80_0080, // 1000 s_mov_b32 s0, 0
         0xbe81_0087, // 1004 s_mov_b32 s1, 7
@@ -264,7 +264,7 @@ fn lanes_are_found_in_scratch_where_they_were_stored() {
 
 /// The predecessors of an instruction are the instructions with an edge to it.
 #[test]
-fn control_comes_from_where_it_goes() {
+fn predecessors_have_an_edge_to_the_instruction() {
     let code = code(&[
         0xbfa1_0003, // 1000 s_cbranch_scc0 3 (to 1010)
         0xbe80_0085, // 1004 s_mov_b32 s0, 5

@@ -91,9 +91,9 @@ pub struct ArgumentInfo {
     /// The name of the type in the source.
     #[cfg_attr(feature = "serde", serde(rename = "type"))]
     pub type_name: Option<Untrusted<'static>>,
-    /// Its offset in the memory for arguments, in bytes.
+    /// The offset in the memory for arguments, in bytes.
     pub offset: Option<u64>,
-    /// Its size, in bytes.
+    /// The size, in bytes.
     pub size: Option<u64>,
     /// The kind of its value, such as `by_value`, `global_buffer` or `hidden_block_count_x`.
     pub value_kind: Option<Untrusted<'static>>,

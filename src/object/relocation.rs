@@ -169,7 +169,7 @@ pub struct Unresolved {
 pub enum UnresolvedReason {
     /// The type is not in the table. The field is unchanged.
     UnknownType,
-    /// It needs a global offset table, which only a linker creates. The field is unchanged.
+    /// The relocation needs a global offset table, which only a linker creates. The field is unchanged.
     NeedsGot,
     /// The symbol has no address in this object (undefined, common, in local memory). The value is 0, or [`ELSEWHERE`] for the offset of an entry.
     NoAddress(SymbolSection),
@@ -355,7 +355,7 @@ fn for_each_entry(
 /// The value of a symbol.
 #[derive(Clone, Copy, Debug, Default)]
 struct SymbolValue {
-    /// Its address.
+    /// The address.
     address: u64,
     /// The offset in its section.
     in_section: u64,

@@ -63,11 +63,11 @@ impl Sample {
 /// The activity of a wave when it was sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
-    /// The profiler does not report it.
+    /// The profiler does not report the activity.
     Unknown,
-    /// It issued an instruction of this type.
+    /// The wave issued an instruction of this type.
     Issued(Option<NameId>),
-    /// It did not issue an instruction, for this reason.
+    /// The wave did not issue an instruction, for this reason.
     Stalled(Option<NameId>),
 }
 

@@ -18,30 +18,30 @@ use crate::meter::Meter;
 /// The cause for which lanes were off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The instruction at this address switched them off.
+    /// The instruction at this address switched the lanes off.
     Branch {
         /// The caller's number for the code object.
         object: u32,
         /// The address in the code object.
         pc: u64,
     },
-    /// One of several instructions on the same line switched them off.
+    /// One of several instructions on the same line switched the lanes off.
     Line,
-    /// One of several instructions switched them off.
+    /// One of several instructions switched the lanes off.
     Several,
-    /// They were off on entry to the function, or an instruction switched them off.
+    /// The lanes were off on entry to the function, or an instruction switched them off.
     EntryOrBranch,
-    /// They were off on entry to the function.
+    /// The lanes were off on entry to the function.
     OffOnEntry,
-    /// The dispatch did not start them.
+    /// The dispatch did not start the lanes.
     NeverDispatched,
-    /// The dispatch did not start them, or an instruction switched them off: the size of the dispatch is unknown.
+    /// The dispatch did not start the lanes, or an instruction switched them off: the size of the dispatch is unknown.
     UnknownDispatch,
-    /// They never execute again: one of several instructions ended them.
+    /// The lanes never execute again. One of several instructions ended them.
     Ended,
     /// EXEC does not contain the active lanes there.
     WholeWave,
-    /// No instruction can have switched them off: the mask does not belong to the program counter.
+    /// No instruction can have switched the lanes off: the mask does not belong to the program counter.
     Contradiction,
     /// The code cannot be followed.
     Code,
@@ -50,7 +50,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Returns its name in JSON documents, unless it is a branch.
+    /// Returns the name in JSON documents, unless the cause is a branch.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
@@ -126,7 +126,7 @@ enum Charge {
         pcs: BTreeSet<u64>,
         /// The cause if they are on different lines.
         other: Cause,
-        /// True if it may be none of them, since the lanes may not have entered the function.
+        /// True if the lanes may not have entered the function, so that none of the instructions may be the cause.
         or_entry: bool,
     },
 }

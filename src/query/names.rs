@@ -257,7 +257,7 @@ impl UnitNames<'_> {
         })
     }
 
-    /// Returns true if the innermost names of a scope are `wanted`, or all of them if `is_absolute`. All inline namespaces may be left out together.
+    /// Returns true if the innermost names of a scope are `wanted`, or all names if `is_absolute`. All inline namespaces may be left out together.
     fn is_scope(&self, is_absolute: bool, wanted: &str, scope: Option<ScopeNumber>) -> bool {
         let is_end = |named: fn(&NamedScope<'_>) -> bool| {
             let around = |number: ScopeNumber| self.scopes.get(number);
@@ -301,7 +301,7 @@ fn is_end_of<'s>(
     !is_absolute || scopes.next().is_none()
 }
 
-/// Returns true if the scopes of a path are the innermost ones of `scope`, or all of them if the path is absolute.
+/// Returns true if the scopes of a path are the innermost scopes of `scope`, or all scopes if the path is absolute.
 pub(super) fn is_scope_of(path: &Path<'_>, scope: &str) -> bool {
     let wanted = path.scopes.join("::");
     if scope == wanted {

@@ -38,7 +38,7 @@ pub struct AnnotateDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct AnnotateFunction {
-    /// Its name.
+    /// The name.
     pub name: Option<Untrusted<'static>>,
     /// The address of its code.
     pub address: Hex,
@@ -59,7 +59,7 @@ pub struct AnnotateFunction {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct AnnotateVariable {
-    /// Its name.
+    /// The name.
     pub name: Option<Untrusted<'static>>,
     /// The function that it is in, which may be an inlined one.
     pub function: Option<Untrusted<'static>>,

@@ -112,9 +112,9 @@ pub struct CompareVariable {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct DifferenceDocument {
-    /// Its offset from the start of the function, in bytes.
+    /// The offset from the start of the function, in bytes.
     pub offset: u64,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
     /// The description in the old version; `null` if there is none.
     pub old: Option<Untrusted<'static>>,

@@ -34,7 +34,7 @@ use places::Places;
 pub use places::own_frame;
 use survey::{Finders, name_stacks, survey};
 pub use verdict::VerdictDocument;
-pub use workgroups::{DivergentDocument, OffLanesDocument, WorkgroupDocument};
+pub use workgroups::{DivergentDocument, OffLanesDocument, PolledDocument, WorkgroupDocument};
 use workgroups::{Started, WavePlace, WavePlaces};
 
 /// The document.
@@ -75,7 +75,7 @@ pub struct CoreDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct CoreNoteDocument {
-    /// Its version.
+    /// The version.
     pub version: u64,
     /// The version of the driver's interface, major and minor.
     pub kfd: [u32; 2],
@@ -91,7 +91,7 @@ pub struct CoreNoteDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct AgentDocument {
-    /// Its number, from 1.
+    /// The number, from 1.
     pub index: usize,
     /// The driver's id of the GPU.
     pub gpu_id: u32,
@@ -113,7 +113,7 @@ pub struct AgentDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct QueueDocument {
-    /// Its number, from 1.
+    /// The number, from 1.
     pub index: usize,
     /// The driver's id of the queue.
     pub queue_id: u32,
@@ -138,7 +138,7 @@ pub struct QueueDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct DispatchDocument {
-    /// Its number, from 1.
+    /// The number, from 1.
     pub index: usize,
     /// The driver's id of its queue.
     pub queue_id: u32,
@@ -177,7 +177,7 @@ pub struct CoreObjectDocument {
     pub load_address: Hex,
     /// The place of its file, as the runtime names it.
     pub uri: Untrusted<'static>,
-    /// Its target; null if its file was not found.
+    /// The target; null if the file of the code object was not found.
     pub target: Option<Untrusted<'static>>,
     /// True if its file was found.
     pub found: bool,
@@ -190,7 +190,7 @@ pub struct CoreObjectDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct CoreWaveDocument {
-    /// Its number, from 1.
+    /// The number, from 1.
     pub index: usize,
     /// The driver's id of its GPU.
     pub gpu_id: u32,
@@ -200,17 +200,17 @@ pub struct CoreWaveDocument {
     pub xcc: u32,
     /// The id of the packet that launched the wave; null if it is not known.
     pub packet_id: Option<u64>,
-    /// Its workgroup; null if it is not known.
+    /// The workgroup; null if it is not known.
     pub workgroup: Option<[u32; 3]>,
-    /// Its number in its workgroup; null if it is not known.
+    /// The wave's number in the workgroup; null if it is not known.
     pub wave_in_group: Option<u32>,
     /// The number of its lanes.
     pub lanes: u32,
-    /// Its program counter, as an address of the process.
+    /// The program counter, as an address of the process.
     pub pc: Hex,
     /// The mask of its active lanes.
     pub exec: Hex,
-    /// Its state: stopped or running.
+    /// The state: stopped or running.
     pub state: WaveState,
     /// The reasons for the stop, the most specific first.
     pub stop: Vec<&'static str>,
@@ -233,6 +233,9 @@ pub struct CoreWaveDocument {
     /// The access at which it faulted; absent unless it stopped for a memory violation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<FaultDocument>,
+    /// The access that the loop around the wave repeats; absent if registers do not prove it, or if enough other waves were searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub polled: Option<PolledDocument>,
     /// The assertion that failed; absent if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assertion: Option<AssertionDocument>,
@@ -413,6 +416,7 @@ impl CoreDocument {
             places: &wave_places,
             workgroups: &workgroups,
             names: &names,
+            is_gpu_half: core.is_gpu_half(),
         };
         let verdict = verdict.verdict();
         let has_several = core.file_count() > 1;
@@ -574,6 +578,7 @@ impl CoreWaveDocument {
             line: innermost.and_then(|frame| frame.line),
             halted_at_launch: wave.is_halted_at_launch(),
             fault: None,
+            polled: None,
             assertion: None,
             stack: Vec::new(),
             frames: places::Stack::new(),

@@ -77,15 +77,15 @@ pub struct EvalLane {
 pub enum ResultDocument {
     /// A location.
     Location {
-        /// Its places.
+        /// The places.
         places: Vec<PlaceDocument>,
     },
     /// A value.
     Value {
-        /// Its type.
+        /// The type.
         #[serde(rename = "type")]
         ty: TypeDocument,
-        /// Its bytes.
+        /// The bytes.
         bytes: String,
     },
 }

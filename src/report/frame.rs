@@ -21,7 +21,7 @@ const PER_FRAME: u64 = 256;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct FrameDocument {
-    /// Its number. The innermost frame is 0.
+    /// The number. The innermost frame is 0.
     pub index: usize,
     /// `call`, `inlined` or `symbol`.
     pub kind: FrameKind,

@@ -81,7 +81,7 @@ impl core::fmt::Display for PackagesDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct EmbeddedDocument {
-    /// Its number, from 0.
+    /// The number, from 0.
     pub index: usize,
     /// The bundle entry ID; empty if the code object is not in a bundle.
     pub id: Untrusted<'static>,

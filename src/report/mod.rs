@@ -48,8 +48,8 @@ pub use self::core::{
     CoreRequest, CoreWaveDocument, CoreWaveLine, DispatchDocument, DivergentDocument,
     ElementDocument, EventDocument, FaultCandidateDocument, FaultDocument, FaultLaneDocument,
     FoundObject, GroupBy, GroupDocument, LogDocuments, LoggedStop, NearestDocument,
-    OffLanesDocument, ProblemDocument, QueueDocument, VerdictDocument, WorkgroupDocument,
-    offset_in_function, own_frame,
+    OffLanesDocument, PolledDocument, ProblemDocument, QueueDocument, VerdictDocument,
+    WorkgroupDocument, offset_in_function, own_frame,
 };
 pub use absent::{AbsentLanes, NOT_ENTERED, NOT_STARTED};
 pub use all_waves::{AllWavesDocument, WaveGroup, WaveGroups};
@@ -59,7 +59,7 @@ pub use compare::{
     ShareDocument,
 };
 pub use completeness::Completeness;
-pub use core_page::CorePage;
+pub use core_page::{CorePage, WithStop};
 pub use coverage::{
     CallPathDocument, CoverageDocument, CoverageFile, CoverageFunction, CoverageVariable,
     CoveredDocument, LossDocument,

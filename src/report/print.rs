@@ -66,7 +66,7 @@ pub struct ExpressionDocument {
     /// A note that holds for all lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<ValueNote>,
-    /// Its value in each lane.
+    /// The value in each lane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lanes: Option<Vec<LaneDocument>>,
     /// The reason why it cannot be evaluated in any lane.

@@ -243,7 +243,7 @@ pub struct VariableDocument {
     pub brackets: usize,
     /// The offset of the debugging information entry.
     pub die: Hex,
-    /// Its declaration.
+    /// The declaration.
     pub decl: DeclarationDocument,
     /// The function or namespace that contains the variable.
     pub scope: Option<Untrusted<'static>>,

@@ -14,7 +14,7 @@ pub(crate) struct Child<'p> {
     /// The text after the parent's name in a C expression, without the dot of a member: `x`, `[3]`, `*`. It is empty for an anonymous structure or
     /// union, and `<Base>` for a base class.
     pub(crate) name: String,
-    /// Its type, even if it cannot be read.
+    /// The type, even if it cannot be read.
     pub(crate) ty: TypeId,
     pub(crate) node: Result<Node<'p>, NoValue>,
 }

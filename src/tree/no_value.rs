@@ -17,7 +17,7 @@ pub enum NoValue {
     NotInFrame,
     /// A variable has no value.
     Variable {
-        /// Its name.
+        /// The name.
         name: String,
         /// The known state of its value.
         state: ValueState,

@@ -11,12 +11,12 @@ use crate::location::{Bits, Location};
 #[derive(Clone, Debug)]
 pub(crate) struct Node<'p> {
     pub(crate) lane: Lane,
-    /// Its type in the lane.
+    /// The type in the lane.
     pub(crate) ty: TypeId,
     /// The size of a bit-field, in bits.
     pub(crate) field: Option<u64>,
     pub(super) root: Root<'p>,
-    /// Its start, in bits from the start of the root.
+    /// The start, in bits from the start of the root.
     pub(super) bit_offset: i128,
     /// The origin, if it was found through a value that the debugging information does not give.
     pub(super) recovered: Option<ValueStateKind>,

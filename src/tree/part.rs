@@ -24,13 +24,13 @@ pub struct Part<'p> {
     /// The text after the parent's name in a C expression, without the dot of a member: `x`, `[3]`, `[1][2]`, or `*` for the target of a pointer. It
     /// is empty for an anonymous structure or union, and `<Base>` for a base class.
     pub name: String,
-    /// Its type in the lane.
+    /// The type in the lane.
     pub ty: TypeId,
-    /// Its type's name.
+    /// The name of the type.
     pub type_name: String,
-    /// Its state, as for a variable in a lane.
+    /// The state, as for a variable in a lane.
     pub state: ValueStateKind,
-    /// Its bits, if it has at least a part of a value. Missing bits are in the masks.
+    /// The bits, if at least a part of the value is known. Missing bits are in the masks.
     pub bits: Option<Bits>,
     /// The size of a bit-field, in bits.
     pub bit_field: Option<u64>,

@@ -191,7 +191,7 @@ impl<'p> Tree<'_, 'p, '_> {
     }
 
     /// Returns the space for looking up an address. Compilers omit the space of generic pointers. No global memory is inside the apertures, so an
-    /// address inside belongs to the memory behind the aperture.
+    /// address inside belongs to the memory of the aperture.
     fn seen_as(&self, space: AddressSpace) -> AddressSpace {
         let is_tolerant = self.frame.stop().options().reading == Reading::Tolerant;
         if space == AddressSpace::None && is_tolerant {

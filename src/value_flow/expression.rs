@@ -65,9 +65,9 @@ pub(super) enum Expression {
 #[derive(Debug)]
 struct Kept {
     expression: Expression,
-    /// The instructions from whose numbers it is computed.
+    /// The instructions from whose numbers the expression is computed.
     looked_at: SmallVec<[u32; 4]>,
-    /// The number of origins in it.
+    /// The number of origins in the expression.
     size: usize,
 }
 

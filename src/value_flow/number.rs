@@ -18,7 +18,7 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
-    /// Returns the register that it is, or belongs to.
+    /// Returns the register that the place is, or belongs to.
     pub(crate) const fn register(self) -> Option<MachineRegister> {
         match self {
             Cell::Scalar(register) | Cell::Own(register) | Cell::Lane { register, .. } => {

@@ -17,7 +17,7 @@ use crate::meter::Meter;
 /// A value that is still in the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeptValue {
-    /// Its dwords, the lowest first.
+    /// The dwords, the lowest first.
     pub(crate) dwords: SmallVec<[Recipe; 2]>,
     /// The address at which the debugging information last described it; `None` for the value of a parameter on entry.
     pub(crate) as_of: Option<u64>,
@@ -31,7 +31,7 @@ pub(crate) struct Kept {
     /// For each half, the values of the argument registers, from v0 on, at a call, if the instruction is its return address. A value is
     /// `None` if it cannot be read after the call.
     pub(crate) arguments: Vec<Vec<Option<Recipe>>>,
-    /// The called function, if it is known. The inner frame can belong to another function, which that one jumped to.
+    /// The called function, if it is known. The inner frame can belong to another function, to which the callee jumped.
     pub(crate) callee: Option<u64>,
     /// The registers among these that the convention does not preserve, but that neither the callee nor its callees write.
     pub(crate) left_alone: Vec<MachineRegister>,
@@ -157,7 +157,6 @@ pub(super) fn kept_value(
 
 /// Returns true if a dword is the value on entry of a register that passes no argument. It is the caller's value, which an epilogue has
 /// restored while a location list still names the register.
-/// a location list still names the register.
 fn is_of_caller(numbers: &[Number]) -> bool {
     numbers.iter().any(|number| match number.origin() {
         Some(Origin::Entry(Cell::Own(MachineRegister::Vgpr(register)))) => register >= ARGUMENTS,

@@ -13,7 +13,7 @@ use crate::machine_flow::{Lanes as _, Machine};
 /// The value of a variable where the debugging information last described it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Given {
-    /// Its dwords, the lowest first.
+    /// The dwords, the lowest first.
     pub(super) dwords: SmallVec<[Number; 2]>,
     /// The index of the instruction there.
     pub(super) as_of: u32,

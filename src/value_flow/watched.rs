@@ -31,7 +31,7 @@ pub(crate) struct Covered {
 /// A variable.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watched {
-    /// The ranges in which it is described.
+    /// The ranges in which the debugging information describes the variable.
     pub(crate) covered: Vec<Covered>,
     /// The addresses of its inlined call. Entering them begins another activation. Empty for a variable of the function itself.
     pub(crate) activation: Vec<Range<u64>>,
@@ -43,7 +43,7 @@ pub(crate) struct Watched {
 #[derive(Clone, Debug)]
 pub(crate) struct OnEntry {
     pub(crate) address: u64,
-    /// Its dwords there, the lowest first.
+    /// The dwords of the parameter there, the lowest first.
     pub(crate) dwords: Vec<Dword>,
     /// True if only the calling convention determines the place. A caller need not pass unused arguments, so only copies that the function
     /// has made prove that it was passed.

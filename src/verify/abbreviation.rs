@@ -1,5 +1,5 @@
-//! Checks abbreviations: each must be readable, and each attribute must have a form of an allowed class. Sources: DWARF 5 §7.5.3 to §7.5.6, with
-//! tables 7.5 (attributes) and 7.6 (forms).
+//! Checks abbreviations: each must be readable, and each attribute must have a form of an allowed class. Sources: DWARF 5 §7.5.3 to §7.5.6,
+//! with tables 7.5 (attributes) and 7.6 (forms).
 //!
 //! A table is read once, regardless of the number of units that use it.
 
@@ -236,7 +236,7 @@ fn classes(form: DwForm, version: u16) -> Classes {
         | c::DW_FORM_strp_sup
         | c::DW_FORM_GNU_str_index
         | c::DW_FORM_GNU_strp_alt => STRING,
-        // A form that the entry names, or one that nobody knows, which is found with the entry.
+        // A form that the entry names, or an unknown form, which is reported with the entry.
         _ => ANY,
     }
 }

@@ -54,7 +54,7 @@ impl Dependencies {
     /// Returns the cycle from a register back to itself, as text, if there is one.
     ///
     /// * `needs_cfa`: returns true if the rule of a register depends on the CFA;
-    /// * `name`: returns the name of a register for people.
+    /// * `name`: returns the name of a register in messages.
     pub(super) fn cycle(
         &self,
         start: u64,

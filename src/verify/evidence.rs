@@ -26,7 +26,7 @@ pub struct Evidence {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CodeLine {
-    /// Its address in the code object.
+    /// The address in the code object.
     #[cfg_attr(feature = "serde", serde(with = "crate::hex"))]
     pub pc: u64,
     /// The mnemonic and the operands, as LLVM 22 prints them.

@@ -19,7 +19,7 @@ const AT_ONCE: usize = 64;
 
 /// Compares the rows of every function with its code, if the code exists and can be followed.
 ///
-/// * `first`: makes the findings that precede those of this check. With several threads, it runs in parallel.
+/// * `first`: makes the findings that precede the findings of this check. With several threads, it runs in parallel.
 pub(super) fn check(
     subject: &Subject<'_, '_>,
     fdes: &[Fde<'_>],

@@ -46,7 +46,7 @@ impl Facts<'_> {
         self.register(number)?.size_in_bits()
     }
 
-    /// Returns the name of the register for people, or its number.
+    /// Returns the name of the register in messages, or its number.
     pub(super) fn register_name(&self, number: u64) -> String {
         match (self.register(number), self.machine.register_name(number)) {
             (Some(register), _) => register.to_string(),

@@ -124,7 +124,7 @@ pub trait Wave {
     /// numbers are never requested. Each name has one number for a wave size, so that no register is requested by two numbers.
     ///
     /// # Errors
-    /// [`AccessError::Unavailable`] if any of the bits are unknown. Halves of them are then requested, down to single bytes, to show all known parts.
+    /// [`AccessError::Unavailable`] if any of the bits are unknown. Halves of the range are then requested, down to single bytes, to show all known parts.
     /// Any other error becomes the error of the variable or expression, with the debugger's own as its [`source`](core::error::Error::source).
     fn read_register(
         &self,

@@ -1,4 +1,4 @@
-//! A result, with the values that it borrows from.
+//! A result, with the data from which it borrows.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::text::Texts;
 
 /// The owner of the data from which results borrow. It is dropped after them.
 pub(super) struct Home {
-    /// The arenas of composites and constants: of this evaluation, and of the results that it was given.
+    /// The arenas of composites and constants: from this evaluation, and from the results that were its inputs.
     pub(super) arenas: Vec<Arc<Pinned<Arena<'static>>>>,
     pub(super) stop: Option<SharedStop>,
 }

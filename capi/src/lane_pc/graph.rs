@@ -15,47 +15,47 @@ use crate::text::given_if;
 
 /// `place` gets EXEC: the mask of a region begins.
 pub const HETDWARF_LANES_SAVE: u32 = 0;
-/// `place` gets the active lanes for which the condition that comes next is false: those of an `else`.
+/// `place` gets the active lanes for which the next condition is false: the lanes of an `else`.
 pub const HETDWARF_LANES_SAVE_OTHERS: u32 = 1;
-/// `place` gets no lanes: a mask of lanes that left begins.
+/// `place` becomes empty: a mask of lanes that left begins.
 pub const HETDWARF_LANES_CLEAR: u32 = 2;
-/// The mask in `place` is in `to` from then on.
+/// The mask in `place` moves to `to`.
 pub const HETDWARF_LANES_MOVE: u32 = 3;
-/// `place` gets something that is no mask.
+/// `place` is overwritten, and no longer holds a mask.
 pub const HETDWARF_LANES_CLOBBER: u32 = 4;
-/// The active lanes are added to the mask of lanes that left, in `place`.
+/// The active lanes are added to `place`, the mask of lanes that left.
 pub const HETDWARF_LANES_OR: u32 = 5;
-/// The active lanes are taken out of the mask in `place`.
+/// The active lanes are removed from the mask in `place`.
 pub const HETDWARF_LANES_AND_NOT: u32 = 6;
 /// EXEC keeps the lanes for which a condition is true.
 pub const HETDWARF_LANES_AND: u32 = 7;
-/// EXEC gets the lanes of the mask in `place` that were not active: from `then` to `else`.
+/// EXEC gets the lanes of the mask in `place` that were inactive: the change from `then` to `else`.
 pub const HETDWARF_LANES_FLIP: u32 = 8;
-/// EXEC gets the lanes of the mask in `place`: those that were saved, or those of an `else`.
+/// EXEC gets the lanes of the mask in `place`: the saved lanes, or the lanes of an `else`.
 pub const HETDWARF_LANES_RESTORE: u32 = 9;
-/// EXEC becomes zero: the active lanes leave the regions whose masks they were just taken out of.
+/// EXEC becomes zero: the active lanes leave the regions whose masks they were just removed from.
 pub const HETDWARF_LANES_LEAVE: u32 = 10;
-/// EXEC gets lanes that are not active, for whole or quad wave mode.
+/// EXEC also gets inactive lanes, for whole or quad wave mode.
 pub const HETDWARF_LANES_WHOLE_WAVE: u32 = 11;
 
-/// An instruction, or a few that belong together, that changes EXEC or a saved mask.
+/// A change of EXEC or of a saved mask, by one instruction or by several that belong together.
 ///
-/// Instructions that do two things, `s_and_saveexec_b64` for example (`HETDWARF_LANES_SAVE`, then `HETDWARF_LANES_AND`), are two
-/// events with the same code.
+/// An instruction that makes two changes is two events with the same code. For example, `s_and_saveexec_b64` is `HETDWARF_LANES_SAVE`, then
+/// `HETDWARF_LANES_AND`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_lane_event {
-    /// `sizeof(hetdwarf_lane_event)`, the same in all entries of an array.
+    /// `sizeof(hetdwarf_lane_event)`, equal in all entries of an array.
     pub size: usize,
-    /// The instruction; of several, the one after which the change is complete.
+    /// The code of the instruction. For several instructions, the code of the one that completes the change.
     pub code: hetdwarf_range,
     /// The kind of change: `HETDWARF_LANES_SAVE` and those after it.
     pub change: u32,
     /// Zero.
     pub padding: u32,
-    /// See the changes; zero where they do not name it.
+    /// The place that the change names; zero if it names none.
     pub place: hetdwarf_mask,
-    /// See the changes; zero where they do not name it.
+    /// The second place that the change names; zero if it names none.
     pub to: hetdwarf_mask,
     /// Zero.
     pub reserved: [u64; 4],
@@ -65,17 +65,17 @@ pub struct hetdwarf_lane_event {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_block {
-    /// `sizeof(hetdwarf_block)`, the same in all entries of an array.
+    /// `sizeof(hetdwarf_block)`, equal in all entries of an array.
     pub size: usize,
-    /// The name in messages.
+    /// The block's name in messages.
     pub name: *const c_char,
-    /// Its code.
+    /// The code of the block.
     pub code: hetdwarf_range,
     /// The changes that its instructions make to masks, in order; NULL if there are none.
     pub events: *const hetdwarf_lane_event,
     /// The number of entries.
     pub event_count: usize,
-    /// The blocks that the wave can go to from here, by their indices; NULL if there are none.
+    /// The indices of the blocks to which the wave can go from here; NULL if there are none.
     pub successors: *const usize,
     /// The number of entries.
     pub successor_count: usize,
@@ -166,20 +166,21 @@ fn size_of_code(code: &Range<Label>) -> u64 {
     }
 }
 
-/// Adds a function of which only blocks are known: its regions are found in the graph.
+/// Adds a function by its blocks. Its regions are found in the control-flow graph.
 ///
-/// * `name`: in the source.
+/// * `name`: the name in the source.
 /// * `start`, `end`: the symbols at its first instruction and after its last.
-/// * `wave_size`: lanes of the waves, 32 or 64.
-/// * `blocks`, `block_count`: its blocks in the order of the code, the entry first.
-/// * `refused_count`: gets in how many parts of it no regions were found, as EXEC is not changed as structured code does it. There
-///   nothing is said of lanes that are not active; `hetdwarf_lane_pcs_refused` says why. May be NULL.
+/// * `wave_size`: the lanes of a wave, 32 or 64.
+/// * `blocks`, `block_count`: the blocks in the order of the code, the entry first.
+/// * `refused_count`: gets the number of parts without regions, because they do not change EXEC as structured code does. In these parts,
+///   inactive lanes get no location. `hetdwarf_lane_pcs_refused` returns the reasons. May be NULL.
 ///
-/// Errors: `HETDWARF_INVALID_ARGUMENT` also for names as of `hetdwarf_lane_pcs_begin_function`, and if another has not been ended;
-/// `HETDWARF_MALFORMED` if there are no blocks, if a block begins before the one before it ends, or if EXEC gets more lanes and what is active cannot be told; `HETDWARF_LIMIT` for regions that are nested too deep.
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also for the names that `hetdwarf_lane_pcs_begin_function` rejects, and if another function has not
+/// been ended; `HETDWARF_MALFORMED` if there are no blocks, if a block begins before the previous one ends, or if EXEC gets more lanes and
+/// the active lanes cannot be determined; `HETDWARF_LIMIT` if regions are nested too deeply.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_lane_pcs_add_graph(
     lane_pcs: *mut hetdwarf_lane_pcs,
@@ -212,15 +213,15 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_add_graph(
     })
 }
 
-/// Why nothing is said of a part of the graph that was added last.
+/// Returns the reason why a part of the last added graph has no lane PCs.
 ///
 /// * `index`: below `refused_count`.
-/// * `text`: gets a string that belongs to the writer: the reason, and the blocks by their names.
+/// * `text`: gets a string that belongs to the writer: the reason, with the names of the blocks.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_lane_pcs_refused(
     lane_pcs: *mut hetdwarf_lane_pcs,

@@ -25,11 +25,11 @@ use crate::text::{Texts, given, given_if};
 
 /// The mask is in EXEC itself.
 pub const HETDWARF_LANES_EXEC: u32 = 0;
-/// The mask is in scalar register `number` and, of 64 lanes, the next.
+/// The mask is in scalar register `number`. A mask of 64 lanes also uses the register after it.
 pub const HETDWARF_LANES_SCALAR: u32 = 1;
-/// The mask is in lane `value` of vector register `number` and, of 64 lanes, the next.
+/// The mask is in lane `value` of vector register `number`. A mask of 64 lanes also uses the lane after it.
 pub const HETDWARF_LANES_VECTOR_LANE: u32 = 2;
-/// The mask is in scratch, at the address of the wave in scalar register `number` plus `value`.
+/// The mask is in scratch, at the wave's address in scalar register `number` plus `value`.
 pub const HETDWARF_LANES_SCRATCH: u32 = 3;
 /// The mask is always `value`.
 pub const HETDWARF_LANES_CONSTANT: u32 = 4;
@@ -40,13 +40,13 @@ pub const HETDWARF_LANES_CONSTANT: u32 = 4;
 pub struct hetdwarf_mask {
     /// `HETDWARF_LANES_…`.
     pub kind: u32,
-    /// The number of the register, as the assembler counts.
+    /// The number of the register, as the assembler counts registers.
     pub number: u32,
     /// See the kinds.
     pub value: u64,
 }
 
-/// Code: from `start` up to `end`, in bytes from the start of the function.
+/// A range of code: from `start` up to, but not including, `end`, in bytes from the start of the function.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_range {
@@ -56,7 +56,7 @@ pub struct hetdwarf_range {
     pub end: u64,
 }
 
-/// Lanes that are inactive wait where `wait` says.
+/// Inactive lanes wait at `wait`.
 pub const HETDWARF_PHASE_WAITS: u32 = 1;
 
 /// A part of a region's code during which its inactive lanes wait in one place.
@@ -65,11 +65,11 @@ pub const HETDWARF_PHASE_WAITS: u32 = 1;
 pub struct hetdwarf_phase {
     /// `sizeof(hetdwarf_phase)`.
     pub size: usize,
-    /// The code, from after the instruction that changes EXEC.
+    /// The code of the phase. It starts after the instruction that changes EXEC.
     pub code: hetdwarf_range,
     /// The place at which inactive lanes of the region wait, in bytes from the start of the function.
     pub wait: u64,
-    /// `HETDWARF_PHASE_WAITS`; without it is not known where they wait.
+    /// `HETDWARF_PHASE_WAITS`; without this flag, it is unknown where inactive lanes wait.
     pub flags: u32,
     /// Zero.
     pub padding: u32,
@@ -121,11 +121,10 @@ pub(crate) struct Writer {
     texts: Texts,
 }
 
-/// Writes where lanes wait. Free it with `hetdwarf_free`.
+/// A writer of lane PCs: the places at which inactive lanes wait. Free it with `hetdwarf_free`.
 ///
-/// A function is begun, then its regions in the order of the code, each with its masks and its phases, which can have regions
-/// in them; what is begun is ended, the last first. Of a function of which only blocks are known `hetdwarf_lane_pcs_add_graph`
-/// finds the regions.
+/// Begin a function, then its regions in the order of the code. Each region has masks and phases, and a phase can contain regions. End what
+/// was begun last first. If only the blocks of a function are known, `hetdwarf_lane_pcs_add_graph` finds its regions.
 #[derive(Debug)]
 pub struct hetdwarf_lane_pcs {
     _private: [u8; 0],
@@ -252,14 +251,14 @@ fn out_of_order(what: &str) -> Fault {
     Fault::argument(format!("{what} is not allowed here"))
 }
 
-/// Makes a writer of lane PCs.
+/// Creates a writer of lane PCs.
 ///
-/// * `lane_pcs`: gets the handle, to be freed by the caller; NULL if there is an error.
+/// * `lane_pcs`: gets the handle, which the caller frees; NULL on error.
 ///
-/// Errors: those of arguments.
+/// Errors: only the common ones.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_lane_pcs_new(
     lane_pcs: *mut *mut hetdwarf_lane_pcs,
@@ -270,16 +269,16 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_new(
 
 /// Begins a function.
 ///
-/// * `name`: in the source.
+/// * `name`: the name in the source.
 /// * `start`, `end`: the symbols at its first instruction and after its last.
 /// * `size`: the size of its code, in bytes.
-/// * `wave_size`: lanes of the waves, 32 or 64.
+/// * `wave_size`: the lanes of a wave, 32 or 64.
 ///
-/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another has not been ended, if a name is empty, if `start` and `end` are the same, or if another
-/// function starts there.
+/// Errors: `HETDWARF_INVALID_ARGUMENT` also if another function has not been ended, if a name is empty, if `start` and `end` are equal, or
+/// if another function starts at `start`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_function(
     lane_pcs: *mut hetdwarf_lane_pcs,
@@ -313,12 +312,12 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_function(
     })
 }
 
-/// Begins a region: code that lanes enter together and leave one by one. It is in the function, or in a phase.
+/// Begins a region in the function or in a phase. A region is code that lanes enter together and leave one by one.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+/// Errors: `HETDWARF_NOT_FOUND` if no function was begun.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_region(
     lane_pcs: *mut hetdwarf_lane_pcs,
@@ -340,16 +339,16 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_region(
     })
 }
 
-/// Says where the mask of the region's lanes is, active or not: those that entered it and did not leave for good.
+/// Sets the place of the mask of the region's lanes: the lanes that entered it and did not leave for good, active or inactive.
 ///
-/// * `code`: for this code of the region.
-/// * `place`: where the mask is.
-/// * `without`: those of them that are in this mask have left; NULL if none have.
+/// * `code`: the code of the region for which this place holds.
+/// * `place`: the place of the mask.
+/// * `without`: a mask of lanes that have left, which are excluded; NULL if there is none.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+/// Errors: `HETDWARF_NOT_FOUND` if no function was begun.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_lane_pcs_mask(
     lane_pcs: *mut hetdwarf_lane_pcs,
@@ -378,12 +377,12 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_mask(
 
 /// Begins a phase of the region.
 ///
-/// * `phase`: what is known of it.
+/// * `phase`: the facts about the phase.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+/// Errors: `HETDWARF_NOT_FOUND` if no function was begun.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_phase(
     lane_pcs: *mut hetdwarf_lane_pcs,
@@ -415,15 +414,15 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_begin_phase(
     })
 }
 
-/// Says that code runs with other lanes than the source says: in whole or quad wave mode.
+/// Marks code that runs with more lanes than the source specifies: whole or quad wave mode.
 ///
-/// * `code`: from after the instruction that sets EXEC.
-/// * `active`: where the mask of active lanes is meanwhile.
+/// * `code`: the code, which starts after the instruction that sets EXEC.
+/// * `active`: the place of the mask of active lanes during this code.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if no function has been begun.
+/// Errors: `HETDWARF_NOT_FOUND` if no function was begun.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_lane_pcs_whole_wave(
     lane_pcs: *mut hetdwarf_lane_pcs,
@@ -443,13 +442,13 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_whole_wave(
     })
 }
 
-/// Ends what has been begun last: a phase, a region, or the function, which is then checked.
+/// Ends what was begun last: a phase, a region or the function. Ending the function checks it.
 ///
-/// Errors: `HETDWARF_NOT_FOUND` if nothing has been begun; `HETDWARF_MALFORMED`, `HETDWARF_UNSUPPORTED` if the regions of the
-/// function do not fit into each other: it is dropped.
+/// Errors: `HETDWARF_NOT_FOUND` if nothing was begun; `HETDWARF_MALFORMED` or `HETDWARF_UNSUPPORTED` if the regions of the function do not
+/// nest. The function is then dropped.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_lane_pcs_end(
     lane_pcs: *mut hetdwarf_lane_pcs,
@@ -483,15 +482,15 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_end(
     })
 }
 
-/// A unit of DWARF 5 that says where the lanes of all functions that have been ended are, as text for an assembler.
+/// Writes a DWARF 5 unit with the lane PCs of all ended functions, as text for an assembler.
 ///
 /// * `unit_name`: the name of the unit.
 /// * `text`: gets a string that belongs to the writer.
 ///
-/// Errors: those of arguments.
+/// Errors: only the common ones.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_lane_pcs_text(
     lane_pcs: *mut hetdwarf_lane_pcs,

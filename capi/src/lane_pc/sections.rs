@@ -136,15 +136,15 @@ fn sections(unit_name: &str, functions: &[Done], texts: &Texts) -> Answer<Vec<Wr
     Ok(written)
 }
 
-/// Writes a unit of DWARF 5 that says where the lanes of all functions that have been ended are, as sections.
+/// Writes a DWARF 5 unit with the lane PCs of all ended functions, as sections.
 ///
 /// * `unit_name`: the name of the unit.
-/// * `section_count`: gets how many sections there are: `.debug_info`, `.debug_abbrev` and, where lists are needed, `.debug_loclists`.
+/// * `section_count`: gets the number of sections: `.debug_info`, `.debug_abbrev` and, if lists are needed, `.debug_loclists`.
 ///
-/// Errors: `HETDWARF_LIMIT` if they are too large.
+/// Errors: `HETDWARF_LIMIT` if the sections are too large.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_lane_pcs_write(
     lane_pcs: *mut hetdwarf_lane_pcs,
@@ -163,17 +163,17 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_write(
     })
 }
 
-/// A section of what was written last.
+/// Returns a section of the last `hetdwarf_lane_pcs_write`.
 ///
 /// * `index`: below `section_count`.
-/// * `name`: gets its name, which belongs to the writer.
-/// * `section`: its `size` is set; the rest is written. The symbol of a relocation is the start of a function, or the name of a
+/// * `name`: gets the section's name, which belongs to the writer.
+/// * `section`: gets the answer; the caller sets its `size`. The symbol of a relocation is the start of a function, or the name of a
 ///   section, which begins with a dot.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_lane_pcs_section(
     lane_pcs: *mut hetdwarf_lane_pcs,

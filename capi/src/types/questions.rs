@@ -40,16 +40,16 @@ unsafe fn ask<T: Sized_>(
     })
 }
 
-/// The types of an object with a name.
+/// Returns the types of an object that have a name.
 ///
-/// * `name`: as the source has it, without `struct` or `enum`; with or without the namespaces and classes it is in. NULL for none: types of
-///   global variables are found by their numbers.
-/// * `types`: gets the handle, to be freed by the caller; NULL if there is an error. It has one type for each unit that defines the name.
+/// * `name`: the name as in the source, without `struct` or `enum`, with or without its namespaces and classes. NULL selects no types: use
+///   it to get the types of global variables by their numbers.
+/// * `types`: gets the handle, which the caller frees; NULL on error. It has one type for each unit that defines the name.
 ///
-/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`. That there is none is no error.
+/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`. If no unit defines the name, the handle has no types.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_types(
     object: *const hetdwarf_object,
@@ -77,14 +77,14 @@ pub unsafe extern "C" fn hetdwarf_object_types(
     })
 }
 
-/// The types of values: of each value one, in the same order.
+/// Returns the types of values, one for each value, in the same order.
 ///
-/// * `types`: gets the handle, to be freed by the caller; NULL if there is an error. The values may be freed before.
+/// * `types`: gets the handle, which the caller frees; NULL on error. The values may be freed first.
 ///
-/// Errors: those of arguments.
+/// Errors: only the common ones.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_values_types(
     values: *const hetdwarf_values,
@@ -105,14 +105,14 @@ pub unsafe extern "C" fn hetdwarf_values_types(
     })
 }
 
-/// Returns the number of types that were asked for.
+/// Returns the number of types that the query found.
 ///
 /// * `count`: gets the number.
 ///
-/// Errors: those of arguments.
+/// Errors: only the common ones.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_types_count(
     types: *const hetdwarf_types,
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn hetdwarf_types_count(
     })
 }
 
-/// The number of a type that was asked for.
+/// Returns the number by which other types refer to a type that the query found.
 ///
 /// * `index`: below the count.
 /// * `number`: gets the number.
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn hetdwarf_types_count(
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_types_number(
     types: *const hetdwarf_types,
@@ -151,15 +151,15 @@ pub unsafe extern "C" fn hetdwarf_types_number(
     })
 }
 
-/// A type.
+/// Returns a type by its number.
 ///
-/// * `number`: its number, of `hetdwarf_types_number`, a value, a member or another type.
-/// * `type`: its `size` is set; the rest is written.
+/// * `number`: the number, from `hetdwarf_types_number`, a value, a global variable, a member or another type.
+/// * `type`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_types_get(
     types: *const hetdwarf_types,
@@ -174,16 +174,16 @@ pub unsafe extern "C" fn hetdwarf_types_get(
     })
 }
 
-/// A member or a base class of a structure, class or union.
+/// Returns a member or a base class of a structure, class or union.
 ///
-/// * `number`: that of the type.
-/// * `index`: below its `member_count`.
-/// * `member`: its `size` is set; the rest is written.
+/// * `number`: the number of the type.
+/// * `index`: below the type's `member_count`.
+/// * `member`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_types_member(
     types: *const hetdwarf_types,
@@ -199,16 +199,16 @@ pub unsafe extern "C" fn hetdwarf_types_member(
     }
 }
 
-/// A name of an enumeration.
+/// Returns an enumerator of an enumeration.
 ///
-/// * `number`: that of the type.
-/// * `index`: below its `enumerator_count`.
-/// * `enumerator`: its `size` is set; the rest is written.
+/// * `number`: the number of the type.
+/// * `index`: below the type's `enumerator_count`.
+/// * `enumerator`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_types_enumerator(
     types: *const hetdwarf_types,
@@ -224,16 +224,16 @@ pub unsafe extern "C" fn hetdwarf_types_enumerator(
     }
 }
 
-/// A dimension of an array, the slowest-varying first.
+/// Returns a dimension of an array. The slowest-varying dimension is the first.
 ///
-/// * `number`: that of the type.
-/// * `index`: below its `dimension_count`.
-/// * `dimension`: its `size` is set; the rest is written.
+/// * `number`: the number of the type.
+/// * `index`: below the type's `dimension_count`.
+/// * `dimension`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_types_dimension(
     types: *const hetdwarf_types,
@@ -249,16 +249,16 @@ pub unsafe extern "C" fn hetdwarf_types_dimension(
     }
 }
 
-/// The type of a parameter of a function.
+/// Returns the type of a parameter of a function type.
 ///
-/// * `number`: that of the function's type.
-/// * `index`: below its `parameter_count`.
+/// * `number`: the number of the function type.
+/// * `index`: below the type's `parameter_count`.
 /// * `parameter`: gets the number of the parameter's type.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_types_parameter(
     types: *const hetdwarf_types,
@@ -278,15 +278,15 @@ pub unsafe extern "C" fn hetdwarf_types_parameter(
     })
 }
 
-/// The member that tells which variant is present. It is a part of the structure, from whose start its offset counts.
+/// Returns the member that selects the variant. Its offset is relative to the start of the structure.
 ///
-/// * `number`: that of the variant part.
-/// * `member`: its `size` is set; the rest is written.
+/// * `number`: the number of the variant part.
+/// * `member`: gets the answer; the caller sets its `size`.
 ///
-/// Errors: `HETDWARF_NOT_FOUND`, also if no member tells.
+/// Errors: `HETDWARF_NOT_FOUND`, also if there is no such member.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_types_discriminant(
     types: *const hetdwarf_types,
@@ -301,16 +301,16 @@ pub unsafe extern "C" fn hetdwarf_types_discriminant(
     }
 }
 
-/// A variant of a variant part.
+/// Returns a variant of a variant part.
 ///
-/// * `number`: that of the variant part.
-/// * `index`: below its `variant_count`.
-/// * `variant`: its `size` is set; the rest is written.
+/// * `number`: the number of the variant part.
+/// * `index`: below the variant part's `variant_count`.
+/// * `variant`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_types_variant(
     types: *const hetdwarf_types,
@@ -326,17 +326,17 @@ pub unsafe extern "C" fn hetdwarf_types_variant(
     }
 }
 
-/// A member of a variant. Its offset counts from the start of the structure.
+/// Returns a member of a variant. Its offset is relative to the start of the structure.
 ///
-/// * `number`: that of the variant part.
-/// * `variant`: below its `variant_count`.
-/// * `index`: below the `member_count` of the variant.
-/// * `member`: its `size` is set; the rest is written.
+/// * `number`: the number of the variant part.
+/// * `variant`: the index of the variant, below the variant part's `variant_count`.
+/// * `index`: below the variant's `member_count`.
+/// * `member`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_types_variant_member(
     types: *const hetdwarf_types,
@@ -354,17 +354,17 @@ pub unsafe extern "C" fn hetdwarf_types_variant_member(
     }
 }
 
-/// A range of discriminants that choose a variant.
+/// Returns a range of discriminants that select a variant.
 ///
-/// * `number`: that of the variant part.
-/// * `variant`: below its `variant_count`.
-/// * `index`: below the `choice_count` of the variant.
-/// * `choice`: its `size` is set; the rest is written.
+/// * `number`: the number of the variant part.
+/// * `variant`: the index of the variant, below the variant part's `variant_count`.
+/// * `index`: below the variant's `choice_count`.
+/// * `choice`: gets the answer; the caller sets its `size`.
 ///
 /// Errors: `HETDWARF_NOT_FOUND`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_types_variant_choice(
     types: *const hetdwarf_types,

@@ -9,28 +9,29 @@ use hetdwarf::query::LaneAnswer;
 use hetdwarf::report::lane_message;
 use hetdwarf::tree::Part;
 
-/// All of the value is known.
+/// The whole value is known.
 pub const HETDWARF_LANE_OK: u8 = 0;
-/// Nothing of it: it was optimised away here.
+/// The value was optimised away here.
 pub const HETDWARF_LANE_OPTIMIZED_OUT: u8 = 1;
-/// Some of it.
+/// Only some bits of the value are known.
 pub const HETDWARF_LANE_PARTIAL: u8 = 2;
-/// Nothing of it: the debugger does not have the bytes.
+/// The debugger does not have the bytes of the value.
 pub const HETDWARF_LANE_UNAVAILABLE: u8 = 3;
-/// Nothing of it: its location can be read in several ways, and nothing decides.
+/// The location of the value can be read in several ways, and nothing decides between them.
 pub const HETDWARF_LANE_AMBIGUOUS: u8 = 4;
-/// Something that changes the value is not understood.
+/// The value depends on something that the library does not support.
 pub const HETDWARF_LANE_UNSUPPORTED: u8 = 5;
-/// It cannot be evaluated.
+/// The value cannot be evaluated.
 pub const HETDWARF_LANE_ERROR: u8 = 6;
-/// The lane does not execute here.
+/// The lane is inactive here.
 pub const HETDWARF_LANE_INACTIVE: u8 = 7;
-/// The lane did not enter the function of the frame: it has no value there.
+/// The lane did not enter the function of the frame, and has no value there.
 pub const HETDWARF_LANE_NOT_IN_FRAME: u8 = 8;
 
-/// The debugging information does not give the value: it is what the parameter was on entry to its function, and may have changed since.
+/// The debugging information does not give the value. This is the value of the parameter on entry to its function, which may have changed
+/// since.
 pub const HETDWARF_LANE_ENTRY: u8 = 9;
-/// The debugging information does not give the value here: it is what it was where it was given last.
+/// The debugging information does not give the value here. This is the value at the last address for which it does.
 pub const HETDWARF_LANE_LAST_KNOWN: u8 = 10;
 
 fn state_number(state: ValueStateKind) -> u8 {
@@ -51,8 +52,7 @@ fn state_number(state: ValueStateKind) -> u8 {
     }
 }
 
-/// The name of a state as documents have it, `optimized-out` for example; `?` for numbers that are none. It is valid for
-/// ever.
+/// Returns the name of a state as in documents, for example `optimized-out`, or `?` for an unknown number. The string is always valid.
 ///
 /// * `state`: `HETDWARF_LANE_…`.
 #[unsafe(no_mangle)]

@@ -55,22 +55,22 @@ impl Values {
     }
 }
 
-/// The parts of a value in a lane, as a debugger's view of variables unfolds them: members and base classes, elements, what the variant holds
-/// that is present, and what a pointer points to. They are values themselves, in that lane only, and may have parts again.
+/// Returns the parts of a value in a lane, as a debugger expands a variable: members and base classes, elements, the members of the present
+/// variant, and the target of a pointer. A part is a value in that lane only, and can have parts itself.
 ///
 /// * `index`: below the count of the values.
 /// * `lane`: the lane.
-/// * `first`, `most`: the elements of an array that are read: from which on, counted from 0, and how many at most.
-/// * `parts`: gets the handle, to be freed by the caller; NULL if there is an error. It has no values if the value has no parts, or no value in
-///   this lane. What it is made of may be freed before.
-/// * `more`: gets how many more elements an array has after these; may be NULL.
+/// * `first`, `most`: the elements to read of an array: the index of the first, counted from 0, and the maximum number.
+/// * `parts`: gets the handle, which the caller frees; NULL on error. It is empty if the value has no parts, or no value in this lane. The
+///   values may be freed first.
+/// * `more`: gets the number of elements after these in the array; may be NULL.
 ///
-/// A part that cannot be read says so itself. Types of a damaged file may contain themselves: the caller decides how many levels are read.
+/// If a part cannot be read, its state says so. The types of a damaged file may contain themselves, so the caller limits the depth.
 ///
 /// Errors: `HETDWARF_NOT_FOUND` if there is no such value, or if it was not read in this lane; `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_values_parts(
     values: *const hetdwarf_values,

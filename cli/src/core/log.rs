@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hetdwarf::arch::Register;
+use hetdwarf::arch::{LoadAddress, Register};
 use hetdwarf::debug_agent::LoggedWave;
 use hetdwarf::inspect::{Program, Stop, StopOptions};
 use hetdwarf::limits::Limits;
@@ -17,10 +17,11 @@ use hetdwarf::untrusted::Untrusted;
 use hetdwarf::wave::{Snapshot, StopReason, Wave};
 
 use super::super::arguments::{CoreArguments, CoreObjects};
-use super::super::contents::{Contents, Input};
+use super::super::contents::Contents;
 use super::super::failure::{Exit, Failure};
 use super::super::import::{Chosen, Gathered, Given, choose, gather, given, given_in_folder};
-use super::super::input::read_wave_file;
+use super::super::input::read_wave;
+use super::super::outputs::{Kind, Output, Outputs};
 use super::in_files;
 use super::source::{Ask, WaveSource};
 
@@ -30,7 +31,7 @@ const MOST_FILES: usize = 10_000;
 /// Returns true if a file is a text log and not a core.
 pub(super) fn is_log(files: &[PathBuf]) -> bool {
     let [first, ..] = files else { return false };
-    let start = Contents::start(first).unwrap_or_default();
+    let start = Contents::start_of_argument(first).unwrap_or_default();
     !start.is_empty() && !start.contains(&0) && !start.starts_with(b"\x7fELF")
 }
 
@@ -41,6 +42,10 @@ pub(crate) struct OpenedLog<'l> {
     chosen: Vec<Result<Chosen, Failure>>,
     programs: Vec<Program<'l>>,
     options: StopOptions,
+    /// The bytes of the code objects that were given.
+    objects: Vec<&'l [u8]>,
+    /// The size of the code objects, by which the work for questions is limited.
+    limits: Limits,
 }
 
 impl OpenedLog<'_> {
@@ -63,6 +68,38 @@ impl OpenedLog<'_> {
         let options = self.options.at(wave.load_address);
         let stop = Stop::new(program, wave, wave.pc(), options, &arena);
         ask(Some(wave), Some(&stop))
+    }
+
+    /// Returns a meter for one question about all waves.
+    pub(super) fn meter(&self) -> Meter {
+        let length = self.objects.iter().map(|data| data.len() as u64).sum();
+        Meter::new(&self.limits, length)
+    }
+
+    /// Writes `wave-INDEX.json` for each wave of which the log has the registers, with INDEX from 1, and `object-N.hsaco` for each code object,
+    /// with N from 0. A log has no memory except LDS.
+    pub(super) fn export(&self, folder: &Path, outputs: &mut Outputs) -> Result<(), Failure> {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::in_file(folder, error))?;
+        let objects = self.objects.iter().enumerate();
+        let objects = objects.map(|(index, data)| {
+            let path = folder.join(format!("object-{index}.hsaco"));
+            Ok((outputs.plan(&path, Kind::Object)?, *data))
+        });
+        let objects: Vec<(Output, &[u8])> = objects.collect::<Result<_, Failure>>()?;
+        let waves = (0..self.waves.len()).filter_map(|index| Some((index, self.snapshot(index)?)));
+        let waves = waves.map(|(index, snapshot)| {
+            let path = folder.join(format!("wave-{}.json", index + 1));
+            Ok((outputs.plan(&path, Kind::Wave)?, snapshot))
+        });
+        // All output paths are checked before anything is written.
+        let waves: Vec<(Output, &Snapshot)> = waves.collect::<Result<_, Failure>>()?;
+        for (output, data) in objects {
+            output.write(data)?;
+        }
+        for (output, snapshot) in waves {
+            output.write(snapshot.to_json().as_bytes())?;
+        }
+        Ok(())
     }
 
     /// Returns the offset of a process address from the start of its function.
@@ -138,6 +175,8 @@ pub(super) fn with_log<T>(
         chosen,
         programs,
         options,
+        objects: parsed.iter().map(|(given, _)| &*given.data).collect(),
+        limits: *limits,
     };
     then(&opened, &gathered, &parsed)
 }
@@ -145,13 +184,11 @@ pub(super) fn with_log<T>(
 /// Reads the files as snapshots, if they are snapshots.
 fn snapshots(files: &[PathBuf]) -> Result<Vec<Snapshot>, Failure> {
     let is_snapshot = |path: &&PathBuf| {
-        let start = Contents::start(path).unwrap_or_default();
+        let start = Contents::start_of_argument(path).unwrap_or_default();
         start.trim_ascii_start().starts_with(b"{")
     };
     let snapshots = files.iter().filter(is_snapshot);
-    snapshots
-        .map(|path| read_wave_file(path, Input::Wave))
-        .collect()
+    snapshots.map(|path| read_wave(path)).collect()
 }
 
 /// Converts a snapshot to a wave of a log.
@@ -230,21 +267,31 @@ pub(super) fn with_document<T>(
     then: impl FnOnce(&CoreDocument, &OpenedLog<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     with_log(files, wanted, options, limits, |log, gathered, given| {
-        let length = given.iter().map(|(one, _)| one.data.len() as u64).sum();
-        let meter = Meter::new(limits, length);
+        let meter = log.meter();
         let mut documents = LogDocuments::new(request, &meter);
         for index in 0..log.waves.len() {
             log.add_to(index, &mut documents)?;
         }
-        let objects = (0..).zip(given);
-        let objects = objects.map(|(index, (given, object))| {
+        let mut objects = Vec::new();
+        for (index, (given, object)) in given.iter().enumerate() {
             let mut in_it = log.chosen.iter().flatten();
             let load = in_it.find(|chosen| chosen.object == Some(index));
             let load = load.map(|chosen| chosen.snapshot.load_address);
+            let segments = object.load_segments();
+            let ends = segments.map(|one| one.start..one.end);
+            let ends = ends.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end));
+            let loaded = load.zip(ends).map(|(LoadAddress(load), ends)| {
+                load.wrapping_add(ends.start)..load.wrapping_add(ends.end)
+            });
+            documents.add_loaded(loaded.unwrap_or_default());
             let path = Untrusted::from(&*given.path).into_owned();
-            CoreObjectDocument::given(load.unwrap_or_default(), path, object)
-        });
-        let document = documents.finish(&gathered.events, objects.collect(), log.problems());
+            objects.push(CoreObjectDocument::given(
+                load.unwrap_or_default(),
+                path,
+                object,
+            ));
+        }
+        let document = documents.finish(&gathered.events, objects, log.problems());
         then(&document, log)
     })
 }

@@ -1,5 +1,6 @@
 //! Implements `hetdwarf core --html`.
 
+use hetdwarf::inspect::Stop;
 use hetdwarf::meter::Meter;
 use hetdwarf::report::{CoreDocument, CorePage};
 use hetdwarf::untrusted::Untrusted;
@@ -9,7 +10,9 @@ use super::super::failure::Failure;
 use super::super::outputs::Output;
 use super::super::progress::Progress;
 use super::super::sources::Sources;
+use super::log::OpenedLog;
 use super::names;
+use super::source::WaveSource;
 use super::stop::Opened;
 
 /// Writes the page about a core.
@@ -22,16 +25,49 @@ pub(super) fn write(
 ) -> Result<(), Failure> {
     let sources = Sources::new(&arguments.sources.source_dirs);
     let read = |path: &str, folder: Option<&str>| Some(sources.bytes(path, folder)?.to_vec());
-    // The folder of a core means nothing to readers of the page.
+    let title = title(arguments);
+    let page = CorePage::new(title, document, opened.core, opened.programs, &read);
+    write_page(output, document, page.within(meter), arguments)
+}
+
+/// Writes the page about a log.
+pub(super) fn write_log(
+    output: &Output,
+    document: &CoreDocument,
+    log: &OpenedLog<'_>,
+    arguments: &CoreArguments,
+) -> Result<(), Failure> {
+    let sources = Sources::new(&arguments.sources.source_dirs);
+    let read = |path: &str, folder: Option<&str>| Some(sources.bytes(path, folder)?.to_vec());
+    let meter = log.meter();
+    let stops = |index: usize, then: &mut dyn FnMut(Option<&Stop<'_, '_>>)| {
+        // The callback does not fail.
+        let _ = log.with(index, &mut |_, stop| {
+            then(stop);
+            Ok(())
+        });
+    };
+    let page = CorePage::of_log(title(arguments), document, &stops, &read, &meter);
+    write_page(output, document, page, arguments)
+}
+
+/// Returns the title of a page. The folder of a file means nothing to its readers.
+fn title(arguments: &CoreArguments) -> Untrusted<'static> {
     let files = arguments.files.iter();
     let names = names(
         &files
             .filter_map(|file| file.file_name())
             .collect::<Vec<_>>(),
     );
-    let title = Untrusted::from(names);
-    let page = CorePage::new(title, document, opened.core, opened.programs, &read);
-    let mut page = page.within(meter);
+    Untrusted::from(names)
+}
+
+fn write_page(
+    output: &Output,
+    document: &CoreDocument,
+    mut page: CorePage<'_, '_, '_>,
+    arguments: &CoreArguments,
+) -> Result<(), Failure> {
     if arguments.all {
         page = page.with_all_waves();
     }

@@ -1,5 +1,6 @@
 //! Prints a core as text: the waves that faulted, then all others in groups, then the parts that could not be read.
 
+mod groups;
 mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,15 +12,15 @@ use hetdwarf::inspect::{Stop, StopFrame};
 use hetdwarf::plural::counted;
 use hetdwarf::report::source_text::SourceTexts;
 use hetdwarf::report::{
-    CoreDocument, CoreWaveDocument, DispatchDocument, GroupDocument, LaneChoice, VarsDocument,
-    VarsRequest, own_frame,
+    CoreDocument, CoreWaveDocument, DispatchDocument, LaneChoice, VarsDocument, VarsRequest,
+    own_frame,
 };
 use hetdwarf::untrusted::Untrusted;
 use hetdwarf::wave::Wave;
 
 use super::super::arguments::CoreArguments;
 use super::super::failure::Failure;
-use super::super::lane_places::print_where;
+use super::super::lane_places::{inactive_places, print_inactive};
 use super::super::lanes::ranges;
 use super::super::or_unknown;
 use super::super::sources::{self, Sources};
@@ -118,7 +119,8 @@ impl<'p> Printer<'p> {
             let of_state = waves.iter().filter(|wave| wave.state == state);
             of_state.count()
         };
-        if waves.is_empty() && self.document.note.is_none() {
+        // The verdict says that there are none, and why.
+        if waves.is_empty() {
             return Ok(());
         }
         // A computer can have idle GPUs.
@@ -127,7 +129,7 @@ impl<'p> Printer<'p> {
             .document
             .agents
             .iter()
-            .filter(|agent| waves.is_empty() || busy.contains(&agent.gpu_id))
+            .filter(|agent| busy.contains(&agent.gpu_id))
             .map(|agent| agent.target.to_string())
             .collect();
         let objects = self.document.code_objects.iter();
@@ -319,61 +321,16 @@ impl<'p> Printer<'p> {
             // The wave's registers are printed with its stack.
             content.entry.clear();
         }
-        let mut printer = variables::Printer::new(self.width, &document.frames);
+        let places = inactive_places(&frame, None);
+        let mut printer = variables::Printer::new(self.width, &document.frames).without_reading();
+        printer.place_lanes(places.is_some());
         for content in &document.frames {
             printer.print(content, out)?;
         }
-        print_where(&frame, self.width, out)
-    }
-
-    fn groups(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        if self.document.groups.is_empty() {
-            return Ok(());
+        match places {
+            Some(places) => print_inactive(&places, self.width, out),
+            None => Ok(()),
         }
-        writeln!(out, "\n{BOLD}Waves by call stack{BOLD:#}")?;
-        for group in &self.document.groups {
-            let mut stack = group.stack.iter();
-            let start = format!("  {:>5} {:<8} ", group.waves.len(), group.state.name());
-            let kernel = or_unknown(self.kernel_of(group)).to_string();
-            let outermost = group.stack.last().map(|line| line.raw());
-            // The outermost frame names the kernel, unless the stack is cut.
-            let is_named = outermost.is_some_and(|line| {
-                let rest = line.strip_prefix(kernel.as_str());
-                rest.is_some_and(|rest| rest.starts_with(" at "))
-            });
-            let kernel = if is_named {
-                String::new()
-            } else {
-                format!("{kernel}: ")
-            };
-            let at = or_unknown(stack.next()).to_string();
-            let from: String = stack.map(|caller| format!(" ← {caller}")).collect();
-            let plural = if group.waves.len() == 1 { "" } else { "s" };
-            let numbers = numbers(&group.waves, self.all);
-            let end = format!("  wave{plural} {numbers}");
-            // Callers are left out first if the line is too long.
-            let taken = [&start, &kernel, &at, &end].map(|text| text.chars().count());
-            let room = self.width.saturating_sub(taken.iter().sum());
-            let from = match self.all || from.chars().count() <= room {
-                true => from,
-                false => from
-                    .chars()
-                    .take(room.saturating_sub(1))
-                    .chain(['…'])
-                    .collect(),
-            };
-            writeln!(
-                out,
-                "{start}{BOLD}{kernel}{BOLD:#}{at}{FAINT}{from}{end}{FAINT:#}"
-            )?;
-        }
-        Ok(())
-    }
-
-    /// Returns the name of the kernel that the waves of a group run.
-    fn kernel_of(&self, group: &GroupDocument) -> Option<&Untrusted<'static>> {
-        let first = group.waves.first()?.checked_sub(1)?;
-        self.document.waves.get(first)?.kernel_name()
     }
 
     fn waves(&self, out: &mut dyn Write) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! Instructions around any address, each with its line.
+//! Disassembles the code around an address, and adds the line of each instruction.
 
 use hetdwarf::arch::{CodeAddress, ProcessAddress};
 use hetdwarf::inspect::{Program, Stop};
@@ -10,11 +10,11 @@ use super::message::Request;
 use super::protocol::{Body, DisassembledInstruction, Source};
 use super::session::{Answer, Session};
 
-/// How many instructions are listed, and how far from the address.
+/// The most instructions that are listed, and the largest distance from the address in instructions.
 const MOST_INSTRUCTIONS: i64 = 10_000;
-/// How many bytes the longest instruction has.
+/// The length of the longest instruction in bytes.
 const LONGEST: u64 = 20;
-/// How far before an address the start of its function is looked for, in bytes.
+/// The most bytes before an address that are searched for the start of its function.
 const FARTHEST: u64 = 1 << 20;
 
 impl<'s> Session<'s> {
@@ -42,7 +42,7 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Returns a wave in the code object that an address is in.
+    /// Returns a wave in the code object that contains an address.
     fn wave_at(&self, ProcessAddress(address): ProcessAddress) -> usize {
         let objects = self.document.code_objects.iter().enumerate();
         let before = objects.filter(|(_, object)| object.load_address.0 <= u128::from(address));
@@ -72,7 +72,7 @@ impl<'s> Session<'s> {
         let count = usize::try_from(count).unwrap_or(0);
         let back = usize::try_from(skipped.min(0).unsigned_abs()).unwrap_or(0);
         let before = code.before(wanted, back);
-        // Editors want as many as they asked for: places before the code have addresses of their own, too.
+        // Editors want the requested number of instructions, even if it reaches before the start of the code.
         let missing = back.saturating_sub(before.len());
         let first = before.first().copied().unwrap_or(wanted);
         let mut listed: Vec<DisassembledInstruction> = (1..=missing)
@@ -107,9 +107,9 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Adds the line of an instruction. Returns its source, if it is another than that of the instruction before.
+    /// Adds the line of an instruction. Returns its source, if it differs from the previous instruction's.
     ///
-    /// * `file`: that of the instruction before, by its unit and its number there.
+    /// * `file`: the file of the previous instruction, by its unit and its number there.
     fn line_of(
         &mut self,
         stop: &Stop<'_, '_>,
@@ -141,7 +141,7 @@ struct Code<'c, 'p> {
 impl Code<'_, '_> {
     /// Returns the addresses of up to `most` instructions before an address, ascending.
     fn before(&self, address: u64, most: usize) -> Vec<u64> {
-        // Instructions have several lengths: only from the start of a function on is it known where they begin.
+        // Instructions have different lengths, so their boundaries are known only from the start of a function on.
         let mut parts: Vec<Vec<u64>> = Vec::new();
         let (mut end, mut known) = (address, 0_usize);
         while known < most {
@@ -163,8 +163,8 @@ impl Code<'_, '_> {
         all.get(first..).unwrap_or_default().to_vec()
     }
 
-    /// Returns the start of the function that ends at an address or contains it, or of the four bytes before it if they are in none. None
-    /// where the section of the code starts.
+    /// Returns the start of the function that ends at an address or contains it. Outside functions, returns the start of the four bytes
+    /// before it. Returns None at the start of the section.
     fn start_before(&self, end: u64) -> Option<u64> {
         let last = end.checked_sub(1)?;
         let sections = self.program.object().sections().iter();
@@ -209,7 +209,7 @@ impl Code<'_, '_> {
         one
     }
 
-    /// Returns how many bytes an instruction has; four where there is none.
+    /// Returns the length of an instruction in bytes, or four if there is none.
     fn length(&self, at: u64) -> u64 {
         let object = self.program.object();
         let mut sizes = (4..=LONGEST).rev().step_by(4);

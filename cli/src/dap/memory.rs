@@ -1,20 +1,20 @@
-//! Memory of a wave, in every address space.
+//! Reads memory of a wave, in every address space.
 
 use base64::Engine as _;
 
-use hetdwarf::arch::{AddressSpace, Lane};
+use hetdwarf::arch::{AddressSpace, Apertures, Lane};
 use hetdwarf::limits::Limits;
-use hetdwarf::location::{Access, LaneSelect, Location, Place, Storage, read};
+use hetdwarf::location::{Access, Bits, LaneSelect, Location, Place, Storage, read};
 use hetdwarf::untrusted::Untrusted;
 
 use super::message::Request;
 use super::protocol::{Body, Memory};
 use super::session::{Answer, Session};
 
-/// How many bytes are read at once.
+/// The most bytes that are read at once.
 const MOST_BYTES: i64 = 1 << 20;
 
-/// An address as the editor has it: `0x7f0000001000`, `local:0x10`, `private_lane:3:0x10`.
+/// An address in the editor's notation: `0x7f0000001000`, `local:0x10`, `private_lane:3:0x10`.
 pub(super) struct Reference {
     space: AddressSpace,
     lane: Option<Lane>,
@@ -25,7 +25,7 @@ impl Reference {
     /// Reads the argument of a request.
     ///
     /// # Errors
-    /// If it is missing, or is no address.
+    /// If the argument is missing or not an address.
     pub(super) fn of(request: &Request) -> Result<Reference, String> {
         let text = request.text("memoryReference")?;
         Reference::parse(text.ok_or("memoryReference: it is missing")?)
@@ -59,12 +59,64 @@ impl Reference {
         })
     }
 
-    /// Returns true for the memory of the process: where the code is.
+    /// Returns true for memory of the process, which contains the code.
     pub(super) fn is_of_process(&self) -> bool {
         self.space == AddressSpace::None
     }
 
-    fn text(&self) -> String {
+    /// Returns the address that a pointer has, unless it is null or not fully known.
+    pub(super) fn of_pointer(space: AddressSpace, lane: Lane, bits: &Bits) -> Option<Reference> {
+        let mut number = [0; 8];
+        if !bits.is_complete() || bits.bytes.len() > number.len() {
+            return None;
+        }
+        for (to, from) in number.iter_mut().zip(&bits.bytes) {
+            *to = *from;
+        }
+        let address = u64::from_le_bytes(number);
+        (address != space.null()).then(|| Reference::new(space, lane, address))
+    }
+
+    /// Returns the address of a location in a lane, if it is a whole byte in memory.
+    pub(super) fn of_location(location: &Location<'_>, lane: Lane) -> Option<Reference> {
+        let place = location.single()?;
+        let Storage::Memory { space, lane: owner } = place.storage else {
+            return None;
+        };
+        let owner = match owner {
+            LaneSelect::One(owner) => owner,
+            LaneSelect::None | LaneSelect::Each => lane,
+        };
+        let bits = place.bit_offset_in(lane)?;
+        let address = u64::try_from(bits / 8).ok()?;
+        bits.is_multiple_of(8)
+            .then(|| Reference::new(space, owner, address))
+    }
+
+    fn new(space: AddressSpace, lane: Lane, address: u64) -> Reference {
+        let is_of_lane = matches!(space, AddressSpace::PrivateLane | AddressSpace::Generic);
+        Reference {
+            space,
+            lane: is_of_lane.then_some(lane),
+            address,
+        }
+    }
+
+    /// Returns the address in the memory that it is in: a flat address may be one of private or local memory. Compilers omit the space of
+    /// flat pointers.
+    pub(super) fn seen_from(self, apertures: Option<Apertures>) -> Reference {
+        if !matches!(self.space, AddressSpace::None | AddressSpace::Generic) {
+            return self;
+        }
+        let (space, address) = Apertures::resolve(apertures, self.address);
+        Reference {
+            space,
+            address,
+            ..self
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
         let address = self.address;
         match (self.space, self.lane) {
             (AddressSpace::None, _) => format!("{address:#x}"),
@@ -75,7 +127,7 @@ impl Reference {
 }
 
 impl<'s> Session<'s> {
-    /// Reads memory of the wave that was asked last.
+    /// Reads memory of the last selected wave.
     pub(super) fn read_memory(&mut self, request: &Request) -> Answer<'s> {
         let mut reference = Reference::of(request)?;
         let offset = request.integer("offset")?.unwrap_or(0);
@@ -121,9 +173,9 @@ impl<'s> Session<'s> {
     }
 }
 
-/// Reads memory up to the first byte that is not known.
+/// Reads memory up to the first unknown byte.
 fn memory(access: &Access<'_>, reference: &Reference, count: u64) -> Vec<u8> {
-    /// How many bytes are tried at once.
+    /// The number of bytes per access.
     const STEP: u64 = 64;
     let read_at = |address: u64, bytes: u64| -> Option<Vec<u8>> {
         let storage = Storage::Memory {

@@ -1,4 +1,4 @@
-//! Messages of the Debug Adapter Protocol: a header with their length, and JSON.
+//! Reads and writes messages of the Debug Adapter Protocol: a header with the length, and JSON.
 //!
 //! Source: Debug Adapter Protocol, "Base Protocol".
 
@@ -9,19 +9,19 @@ use serde_json::Value;
 
 use super::protocol::{Body, ErrorMessage, Event};
 
-/// How many bytes a message may have.
+/// The most bytes of a message.
 const MOST: u64 = 16 << 20;
-/// How many bytes a line of a header may have.
+/// The most bytes of a line of a header.
 const MOST_LINE: u64 = 1 << 12;
 
 /// A message of the editor.
 pub(super) enum Received {
     Request(Request),
-    /// Bytes that are no request, with what is wrong.
+    /// Bytes that are not a request, with the problem.
     Malformed(String),
 }
 
-/// Says whether a session goes on after a request.
+/// The state of a session after a request.
 pub(super) enum Next {
     GoOn,
     End,
@@ -63,7 +63,7 @@ struct EventMessage {
 pub(super) struct Connection<'c> {
     input: &'c mut dyn BufRead,
     output: &'c mut dyn Write,
-    /// The number of the last message that was sent.
+    /// The number of the last sent message.
     seq: i64,
 }
 
@@ -76,7 +76,7 @@ impl<'c> Connection<'c> {
         }
     }
 
-    /// Reads the next message; None at the end of the stream.
+    /// Reads the next message. Returns None at the end of the stream.
     pub(super) fn receive(&mut self) -> std::io::Result<Option<Received>> {
         let mut length = None;
         let mut is_first = true;
@@ -135,8 +135,8 @@ impl<'c> Connection<'c> {
         let (body, message) = match answer {
             Ok(body) => (body, None),
             Err(text) => {
-                // The identifier is for the editor's log; there is one text for all of them. What is wrong with an expression shows
-                // where it stands, and what is wrong with a source in its editor.
+                // The identifier is for the editor's log, and the same for all errors. The editor shows errors of expressions and sources
+                // at their place.
                 let show_user = !["evaluate", "completions", "source"].contains(&&*request.command);
                 let error = ErrorMessage {
                     id: 1,
@@ -168,7 +168,7 @@ impl<'c> Connection<'c> {
         })
     }
 
-    /// Says that something is wrong that no request has to do with.
+    /// Reports a problem that is not related to a request.
     pub(super) fn complain(&mut self, message: &str) -> std::io::Result<()> {
         self.event(Event::Output {
             category: "stderr",
@@ -209,7 +209,7 @@ fn request(body: &[u8]) -> Result<Request, String> {
 }
 
 impl Request {
-    /// Returns an argument that is an integer; None if it is absent.
+    /// Returns an optional argument that is an integer.
     pub(super) fn integer(&self, name: &str) -> Result<Option<i64>, String> {
         let value = field(&self.arguments, name);
         match value.as_i64() {
@@ -219,13 +219,13 @@ impl Request {
         }
     }
 
-    /// Returns an argument that must be there, and is an integer.
+    /// Returns a required argument that is an integer.
     pub(super) fn needed(&self, name: &str) -> Result<i64, String> {
         self.integer(name)?
             .ok_or_else(|| format!("{name}: it is missing"))
     }
 
-    /// Returns how many of a list are wanted, and from which on: 0 and absent counts are all of them.
+    /// Returns the number of requested elements of a list, and the index of the first. A count that is 0 or absent means all elements.
     pub(super) fn page(&self, start: &str, count: &str) -> Result<(usize, usize), String> {
         let start = self.integer(start)?.unwrap_or(0);
         let count = self.integer(count)?.filter(|count| *count > 0);
@@ -236,7 +236,7 @@ impl Request {
         Ok((start, count))
     }
 
-    /// Returns an argument that is true or false; None if it is absent.
+    /// Returns an optional argument that is true or false.
     pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, String> {
         let value = field(&self.arguments, name);
         match value.as_bool() {
@@ -246,7 +246,7 @@ impl Request {
         }
     }
 
-    /// Returns an argument that is a text; None if it is absent.
+    /// Returns an optional argument that is a text.
     pub(super) fn text(&self, name: &str) -> Result<Option<&str>, String> {
         let value = field(&self.arguments, name);
         match value.as_str() {
@@ -271,7 +271,7 @@ impl Request {
     }
 }
 
-/// Returns a field of an object; null if it has none of this name, or is no object.
+/// Returns a field of an object, or null if there is none, or if the value is not an object.
 pub(super) fn field<'v>(object: &'v Value, name: &str) -> &'v Value {
     object.get(name).unwrap_or(&Value::Null)
 }

@@ -1,4 +1,4 @@
-//! Source files: those in folders that the user named, and those that the debugging information carries.
+//! Provides source files: from the folders that the user named, and from the debugging information.
 
 use hetdwarf::debug_info::{SourceFile as NamedFile, UnitId};
 use hetdwarf::inspect::{Stop, StopFrame};
@@ -22,8 +22,7 @@ impl<'s> Session<'s> {
         self.source_at(frame.stop(), unit, file, line)
     }
 
-    /// Returns the source of a line. Editors go to frames with a source only, so that there is one, too, if the text was not found: what is
-    /// missing is said in its place.
+    /// Returns the source of a line. Editors only show frames with a source, so that a missing text is replaced by a message.
     pub(super) fn source_at(
         &mut self,
         stop: &Stop<'_, '_>,
@@ -64,7 +63,7 @@ impl<'s> Session<'s> {
         self.described(number).map(Some)
     }
 
-    /// Tells the user what is wrong with a file, once.
+    /// Warns the user about a file once.
     fn warn(&mut self, number: usize) {
         let Some(file) = self.files.get_mut(number) else {
             return;
@@ -137,7 +136,7 @@ impl<'s> Session<'s> {
         Ok(Body::Source { content })
     }
 
-    /// Lists the sources that frames were in so far.
+    /// Lists the sources of all frames so far.
     pub(super) fn loaded_sources(&mut self) -> Body<'s> {
         let is_found = |file: &SourceFile| {
             let text = self.texts.files().get(file.text);

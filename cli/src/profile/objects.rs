@@ -1,5 +1,5 @@
-//! Finds the code objects of a profile: in files that a user gives, and in folders that a user names. No other file is opened, regardless
-//! of the paths in the profile.
+//! Finds the code objects of a profile: in files that a user passes, and in folders that a user names. No other file is opened, even if the
+//! profile contains its path.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -162,7 +162,7 @@ impl<'r> Wanted<'r> {
         let Some(start) = name.strip_suffix(&end) else {
             return false;
         };
-        // The name is PID_GFX. The process is not always known.
+        // The name is PID_GFX. The process ID may be unknown.
         let pid = start.split('_').next().and_then(|pid| pid.parse().ok());
         self.pid.is_none_or(|own| pid == Some(own))
     }

@@ -15,7 +15,7 @@ const LONGEST_MADE: usize = 16 << 10;
 /// The deepest nesting of names.
 const DEPTH: u32 = 96;
 
-/// Demangles a name of Rust or C++ without hashes.
+/// Demangles a name of Rust or C++, and removes the hash.
 pub(super) fn demangled(name: &str) -> Cow<'_, str> {
     match short_enough(name).and_then(|name| rust(name).or_else(|| itanium(name))) {
         Some(made) => Cow::Owned(made),
@@ -23,7 +23,7 @@ pub(super) fn demangled(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Demangles a name as llvm-symbolizer does, which takes the older names of Rust for C++.
+/// Demangles a name as llvm-symbolizer does. It treats names in Rust's legacy mangling as C++.
 pub(super) fn as_llvm(name: &str) -> Cow<'_, str> {
     let (dot, inner) = match name.strip_prefix('.') {
         Some(inner) => (".", inner),
@@ -113,7 +113,7 @@ fn typed_number(text: &str) -> Option<(&str, &'static str, &str)> {
     (count > 0).then_some((number, suffix, rest))
 }
 
-/// Rewrites numbers and closures as LLVM does: `8u` for `(unsigned int)8`, `'lambda0'(int)` for `{lambda(int)#2}`.
+/// Rewrites numbers and closures in LLVM's notation: `8u` for `(unsigned int)8`, `'lambda0'(int)` for `{lambda(int)#2}`.
 fn in_words_of_llvm(name: &str) -> String {
     let mut made = String::with_capacity(name.len());
     // For each open brace, the end of the closure's name in `made`. None for braces that are not of closures.
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// Names that recurse, and names that grow: each substitution refers twice to the one before.
+    /// Tests names that recurse, and names that grow: each substitution refers twice to the previous one.
     #[test]
     fn hostile_names_end() {
         let deep = format!("_Z1f{}i", "P".repeat(LONGEST - 6));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn rust_is_without_hashes_for_people() {
+    fn demangled_names_of_rust_have_no_hashes() {
         let name = "_ZN4core3ptr4read17h0123456789abcdefE";
         assert_eq!(demangled(name), "core::ptr::read");
         assert_eq!(as_llvm(name), "core::ptr::read::h0123456789abcdef");

@@ -23,7 +23,7 @@ use hetdwarf::object::{
     code_objects_or_host, select,
 };
 
-/// Opens the code objects and calls `then` with a symbolizer of them. It borrows from the files, so it cannot be returned.
+/// Opens the code objects and calls `then` with a symbolizer for them. The symbolizer borrows from the files, so it cannot be returned.
 pub(super) fn with_symbolizer<T>(
     arguments: &SymbolizeArguments,
     objects: &[&Path],
@@ -116,7 +116,7 @@ impl<'p> File<'p> {
         })
     }
 
-    /// Returns the code objects in the file, or the one that arguments choose.
+    /// Returns the code objects in the file, or the one that the arguments choose.
     fn code_objects(
         &self,
         which: &ObjectArguments,
@@ -152,7 +152,7 @@ impl<'p> File<'p> {
     }
 }
 
-/// Checks that addresses have the meaning they have in llvm-symbolizer: in a relocatable object, every section is at 0.
+/// Checks that addresses have the same meaning as in llvm-symbolizer. In a relocatable object, every section is at 0 there.
 fn check_addresses(
     object: &CodeObject<'_>,
     data: &[u8],

@@ -1,12 +1,11 @@
-//! Checks files by several threads, and gives what is found in the order of their names.
+//! Checks files with several threads, and returns the findings in the order of the file names.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::super::contents::{Contents, Input, standard_input};
-use super::super::input::STANDARD_INPUT;
+use super::super::contents::{Contents, Input};
 use super::super::packages::ObjectFile;
 use super::super::progress::Progress;
 use super::files::{Files, Target};
@@ -17,34 +16,34 @@ use hetdwarf::report::{
 use hetdwarf::untrusted::Untrusted;
 use hetdwarf::verify::{Selection, queue};
 
-/// What was found in a file.
+/// The result of checking a file.
 pub(super) struct Checked {
-    /// What the file is called.
+    /// The name of the file in reports.
     pub(super) name: String,
-    /// Its SHA-256, if that is wanted and the file could be read.
+    /// The SHA-256, if it was requested and the file could be read.
     pub(super) sha256: Option<String>,
     pub(super) found: CheckedFile,
 }
 
-/// How files are checked.
+/// The settings of the check.
 pub(super) struct Check<'c> {
     pub(super) jobs: Option<NonZeroUsize>,
     pub(super) selection: &'c Selection,
     pub(super) limits: &'c Limits,
-    /// Whether the SHA-256 of files is wanted.
+    /// True if the SHA-256 of files is requested.
     pub(super) wants_sha256: bool,
 }
 
 impl Check<'_> {
-    /// Checks the files of a shard; `take` is given what is found in them in the order of their names. Returns for each file whether
-    /// there was something in it to check; None of those in other shards.
+    /// Checks the files of a shard. Calls `take` with the result of each file, in the order of the names. Returns for each file whether it
+    /// had anything to check, and None for the files of other shards.
     pub(super) fn all(&self, files: &Files, mut take: impl FnMut(Checked)) -> Vec<Option<bool>> {
         let jobs = self
             .jobs
             .or_else(|| std::thread::available_parallelism().ok())
             .map_or(1, NonZeroUsize::get);
         let targets: Vec<(&String, &Target)> = files.targets.iter().collect();
-        // Looked up for libraries with packages only.
+        // The paths are computed only if a library has packages.
         let real_paths = OnceLock::new();
         let is_target = |file: &ObjectFile| {
             let real = |path: &Path| path.canonicalize().ok();
@@ -64,7 +63,7 @@ impl Check<'_> {
             .map(|(number, target)| (number, *target))
             .collect();
         let mut progress = Progress::new(here.len(), "files");
-        // Where there are fewer files than threads, several check the same one.
+        // If there are fewer files than threads, several threads check the same file.
         let files_at_once = jobs.min(here.len()).max(1);
         let threads = jobs
             .checked_div(files_at_once)
@@ -90,7 +89,7 @@ impl Check<'_> {
 
     /// Checks a file.
     ///
-    /// * `is_target`: whether the packages of a file are checked by themselves.
+    /// * `is_target`: returns true if the packages of a file are checked as files of their own.
     pub(super) fn one(
         &self,
         name: &str,
@@ -104,11 +103,7 @@ impl Check<'_> {
             sha256: None,
             found: CheckedFile::unreadable(name, error),
         };
-        let opened = if target.path == Path::new(STANDARD_INPUT) {
-            standard_input(Input::Whole).map(Contents::Read)
-        } else {
-            Contents::open(&target.path, Input::Whole)
-        };
+        let opened = Contents::of_argument(&target.path, Input::Whole);
         let opened = opened.map_err(|error| error.to_string()).and_then(|data| {
             ObjectFile::with_packages(&target.path, data, Input::Whole, limits)
                 .map_err(|(package, error)| format!("{}: {error}", Untrusted::from(&*package)))
@@ -123,7 +118,7 @@ impl Check<'_> {
             true => Vec::new(),
             false => data.packages(),
         };
-        // Who named it expects something in it. Files of other machines are passed over in folders.
+        // A named file must have something to check. In folders, files for other machines are skipped.
         let found = if target.named && !is_checked_there {
             check_named_file(name, &data, &packages, selection, limits, threads)
         } else {
@@ -135,7 +130,7 @@ impl Check<'_> {
             found
         };
         let sha256 = self.wants_sha256.then(|| sha256(&data));
-        // What was found may be of another file than the one that is there now.
+        // If the file has changed meanwhile, the findings may be about the old contents.
         if let Err(error) = data.check_length() {
             return unreadable(&error);
         }

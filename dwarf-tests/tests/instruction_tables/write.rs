@@ -59,8 +59,8 @@ pub fn file(generations: &[Generation], llvm: &Llvm) -> String {
     let names: Vec<_> = all.iter().map(|(name, _)| *name).collect();
     let mut text = format!(
         "//! The instructions of all generations, with the opcode in each. The columns are those of {}.\n\
-         //!\n//! What they mean is said where the macro `instructions` is. Made by the test `instruction_tables` of LLVM 22's \
-         disassembler and\n//! the list beside it; not to be edited.\n\n\
+         //!\n//! The macro `instructions` documents the columns. The test `instruction_tables` generates this file from LLVM 22's \
+         disassembler and\n//! from the list beside the test. Do not edit it.\n\n\
          use super::{{\n    ____, EXEC, Encoding, Entry, INDIRECT, LITERAL, LITERAL64, M0, Op, SCC, Shape, UNNAMED,\n    instructions,\n}};\n\
          use crate::isa::effect::{{Condition, ExecOp, ScalarOp, VectorOp}};\n\n\
          #[rustfmt::skip]\ninstructions! {{\n",

@@ -1,6 +1,6 @@
-//! Finds where a lane resumes with a second, concrete method: it follows the text of LLVM's disassembler with the values of registers and
-//! memory at the stop, both ways at every branch. It never joins states, reads the wave again, or forgets a value, and uses nothing of the
-//! library.
+//! Finds the address at which a lane resumes with a second, concrete method. It follows the text of LLVM's disassembler with the values of
+//! registers and memory at the stop, and takes both ways at every branch. It never joins states, reads the wave again, or forgets a value,
+//! and uses nothing of the library.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use dwarf_tests::disassembly::Line;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dword {
     Word(u32),
-    /// The lane's bit.
+    /// The bit of the lane.
     Bit(bool),
     Unknown,
 }
@@ -23,11 +23,11 @@ const SCALARS: usize = 109;
 /// An operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operand {
-    /// Scalar registers: the first, how many.
+    /// Scalar registers: the first, and their number.
     Scalars(usize, usize),
-    /// EXEC: the first dword, how many.
+    /// EXEC: the first dword, and the number of dwords.
     Exec(usize, usize),
-    /// Vector registers: the first, how many. Accumulation registers follow from 1024.
+    /// Vector registers: the first, and their number. Accumulation registers follow from 1024.
     Vectors(usize, usize),
     Number(i64),
     Other,
@@ -75,7 +75,7 @@ fn operand(text: &str, wave_dwords: usize) -> Operand {
     }
 }
 
-/// An instruction, as far as it matters.
+/// The relevant parts of an instruction.
 #[derive(Clone, Debug)]
 struct Step {
     address: u64,
@@ -103,15 +103,15 @@ pub trait Machine {
 /// The end of a lane's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The lane resumes at one of these addresses. `leaves`, `ends`: or never in the function.
+    /// The lane resumes at one of these addresses. `leaves` and `ends` describe the paths on which it does not resume in the function.
     Found {
         on: BTreeSet<u64>,
         leaves: bool,
         ends: BTreeSet<u64>,
     },
-    /// Something was not known.
+    /// A required value was unknown.
     Unknown,
-    /// There were too many ways.
+    /// There were too many paths.
     TooMany,
 }
 
@@ -161,7 +161,7 @@ impl Code {
         self.steps.iter().map(|step| step.address)
     }
 
-    /// Follows a lane that is off from an address on.
+    /// Follows an inactive lane from an address on.
     pub fn follow(&self, machine: &impl Machine, pc: u64, lane: usize) -> End {
         let state = State {
             scalars: (0..SCALARS)
@@ -242,7 +242,7 @@ struct Walker<'m, M> {
     state: State,
 }
 
-/// The results of bitwise operations for `a` and `b`: both clear, `b` set, `a` set, both.
+/// The results of a bitwise operation for `a` and `b`: both clear, only `b` set, only `a` set, both set.
 fn bitwise(name: &str) -> Option<[bool; 4]> {
     Some(match name {
         "and" => [false, false, false, true],
@@ -342,7 +342,7 @@ impl<M: Machine> Walker<'_, M> {
         self.state.unknown_vectors.insert(register);
     }
 
-    /// EXEC gets a value: whether the lane is on. Nothing if that is not known.
+    /// Sets EXEC. Returns true if the lane is then on, or None if this is unknown.
     fn set_exec(
         &mut self,
         first: usize,
@@ -374,7 +374,7 @@ impl<M: Machine> Walker<'_, M> {
         self.bit(value[own - first])
     }
 
-    /// Returns true if the lane is on after an instruction. `None` if that is not known.
+    /// Executes an instruction. Returns true if the lane is then on, or None if this is unknown.
     fn step(&mut self, step: &Step) -> Option<bool> {
         let operand = |n: usize| step.operands.get(n).copied().unwrap_or(Operand::Other);
         let (dst, a, b) = (operand(0), operand(1), operand(2));
@@ -383,7 +383,7 @@ impl<M: Machine> Walker<'_, M> {
             return found;
         }
         if name.starts_with("v_cmp") {
-            // The bit of a lane that is off is clear.
+            // The bit of an inactive lane is clear.
             let own = self.lane / 32;
             let section = self.state.whole || self.state.inactive;
             let mut result = [Dword::Unknown; 2];
@@ -421,7 +421,7 @@ impl<M: Machine> Walker<'_, M> {
         Some(false)
     }
 
-    /// A scalar operation. `None` if it is none.
+    /// Executes a scalar operation. Returns None if it is not one.
     fn scalar(
         &mut self,
         step: &Step,
@@ -488,7 +488,7 @@ impl<M: Machine> Walker<'_, M> {
         })
     }
 
-    /// Registers that the calling convention allows a callee to change are unknown after it.
+    /// Makes the registers unknown that the calling convention allows a callee to change.
     fn call(&mut self) {
         for n in 0..SCALARS {
             let kept = matches!(n, 32..=39 | 48..=55 | 64..=71 | 80..=87 | 96..=105);
@@ -549,7 +549,7 @@ impl<M: Machine> Walker<'_, M> {
             return;
         }
         if is_store {
-            // Of rows that only active lanes store, none is loaded into masks.
+            // Only active lanes store these rows, so their values are unknown. Masks are never loaded from them.
             if let Some((_, base, scale)) = stack
                 && let Dword::Word(base) = self.read(base, 0)
             {
@@ -588,7 +588,7 @@ impl<M: Machine> Walker<'_, M> {
         if reads_only.iter().any(|start| name.starts_with(start)) {
             return;
         }
-        // Everything else writes its first operand, and a second one that is a mask.
+        // Every other instruction writes its first operand, and its second one if that is a mask.
         for operand in operands
             .iter()
             .take(if name.starts_with("v_") { 2 } else { 1 })

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use super::machine::{Event, Machine};
-use super::program::{EXEC, Instruction, Operand, Program};
+use dwarf_tests::emulator::program::{EXEC, Instruction, Operand};
+use dwarf_tests::emulator::{Event, Machine, Program};
 
 /// An instruction that was executed.
 #[derive(Clone, Copy, Debug)]

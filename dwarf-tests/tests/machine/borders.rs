@@ -1,5 +1,5 @@
-//! Tests tables that are wrong at one end of a range or under one condition: the range of a contradiction, its cause, and which of two
-//! rules applies. Encodings are llvm-mc 22's.
+//! Tests tables that are wrong only at one end of a range or under one condition: the range of a contradiction, its cause, and the choice
+//! between two rules. llvm-mc 22 made the encodings.
 
 use hetdwarf::arch::Register;
 use hetdwarf::cfi_check::{Condition, SkipReason, Subject};
@@ -11,7 +11,7 @@ use Change::{At, Cfa, Register as In, Restore, Same, Undefined, Value};
 const S32_PER_LANE: &str =
     "DW_OP_regx SGPR32, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_LLVM_form_aspace_address";
 
-/// Returns the contradictions in code of gfx1100, whose first row has the CFA in s32, the return address in s[30:31], and `first`.
+/// Returns the contradictions in code of gfx1100. The first row has the CFA in s32, the return address in s[30:31], and `first`.
 fn found(code: &str, first: Vec<Change>, rows: Rows) -> Vec<Short> {
     short(&check("gfx1100", code, &all(first, rows)))
 }
@@ -28,7 +28,7 @@ fn always(rule: &'static str, subject: Subject, range: (u64, u64)) -> Short {
 }
 
 #[test]
-fn the_first_cause_is_told() {
+fn the_first_cause_is_reported() {
     let code = "
 s_mov_b32 s34, 0                   // BEA20080           00
 s_mov_b32 s34, 1                   // BEA20081           04
@@ -40,7 +40,7 @@ s_setpc_b64 s[30:31]               // BE80481E           08
     assert_eq!(report.contradictions[0].cause_pc, START);
 }
 
-/// Each change of the stack pointer makes the CFA wrong anew.
+/// Each change of the stack pointer is a new cause of a wrong CFA.
 #[test]
 fn two_causes_of_a_wrong_cfa_are_told_apart() {
     let code = "
@@ -52,7 +52,7 @@ s_setpc_b64 s[30:31]               // BE80481E           0c
     let rows = vec![(0x04, vec![Undefined(s(32))])];
     let cfa = |range| always("cfi-cfa-wrong", Subject::Cfa, range);
     assert_eq!(found(code, Vec::new(), rows), [cfa((4, 8)), cfa((8, 16))]);
-    // A register that has something else is none.
+    // A write to another register is not such a cause.
     let code = "
 s_mov_b32 s33, 0                   // BEA10080           00
 s_setpc_b64 s[30:31]               // BE80481E           04
@@ -77,7 +77,7 @@ s_setpc_b64 s[30:31]               // BE80481E           0c
     let rule = |id| always(id, Subject::Cfa, (12, 16));
     assert_eq!(with(None), [rule("cfi-cfa-after-epilogue")]);
     assert_eq!(with(Some(Cfa(S32_PER_LANE))), [rule("cfi-cfa-wrong")]);
-    // Nor is the place itself one that it is after.
+    // The same holds for the instruction that changes the stack pointer itself.
     let code = "
 s_add_i32 s32, s32, 16             // 81209020           00
 s_setpc_b64 s[30:31]               // BE80481E           04
@@ -118,7 +118,7 @@ s_setpc_b64 s[30:31]               // BE80481E           10
             rows(vec![Restore(s(34))]),
         )
     };
-    // Between 4 and 8 it is where it was.
+    // Between 4 and 8, the register still has its value.
     let wrong = always("cfi-scalar-without-rule", register(s(34)), (12, 20));
     assert_eq!(with(vec![]), core::slice::from_ref(&wrong));
     assert_eq!(with(vec![Undefined(v(0))]), [wrong]);
@@ -135,7 +135,7 @@ s_setpc_b64 s[30:31]               // BE80481E           04
     assert_eq!(found(code, vec![At(PC, lanes)], Vec::new()), [wrong]);
 }
 
-/// The caller's stack pointer is the CFA in units of a lane. For other registers code cannot contradict such a rule.
+/// A rule can say that the caller's stack pointer is the CFA in units of a lane. For other registers, code cannot contradict such a rule.
 #[test]
 fn the_stack_pointer_is_the_cfa_and_nothing_more() {
     let code = "
@@ -151,7 +151,7 @@ s_setpc_b64 s[30:31]               // BE80481E           04
         wrong(32)
     );
     assert_eq!(with(34, "DW_OP_lit4, DW_OP_shr"), []);
-    // Another register's value is not its own.
+    // The value of another register is a contradiction.
     assert_eq!(with(34, "DW_OP_regx SGPR34, DW_OP_deref_size 0x4"), []);
     assert_eq!(
         with(34, "DW_OP_regx SGPR35, DW_OP_deref_size 0x4"),
@@ -159,7 +159,7 @@ s_setpc_b64 s[30:31]               // BE80481E           04
     );
 }
 
-/// v5 is the callee's in the lanes that were active on entry, and its caller's in the others.
+/// v5 has the callee's value in the lanes that were active on entry, and the caller's in the others.
 #[test]
 fn other_lanes_of_every_vector_register_are_the_callers() {
     let code = "
@@ -178,7 +178,7 @@ s_setpc_b64 s[30:31]               // BE80481E           0c
     assert_eq!(found(code, vec![Undefined(s(0))], rows), [wrong]);
 }
 
-/// After the call, s5 may or may not be changed. The contradiction before it is reported up to the call.
+/// After the call, s5 may have changed. The contradiction before it is reported up to the call.
 #[test]
 fn a_contradiction_ends_where_nothing_is_known() {
     let code = "
@@ -192,7 +192,7 @@ s_setpc_b64 s[30:31]               // BE80481E           0c
     assert_eq!(found(code, first, Vec::new()), [wrong]);
 }
 
-/// EXEC is kept in VCC, which an instruction within the row overwrites.
+/// EXEC is saved in VCC, which an instruction within the row overwrites.
 #[test]
 fn a_mask_in_vcc_is_lost_when_vcc_is_written() {
     const VCC: u16 = 768;
@@ -220,7 +220,7 @@ s_endpgm                           // BFB00000           10
     assert_eq!(report.skip_reason, Some(SkipReason::UnknownJump));
 }
 
-/// Of gfx90a, with 64 lanes: s[4:5] has EXEC, and s6 nothing.
+/// On gfx90a, with 64 lanes: s[4:5] holds EXEC, and s6 does not.
 #[test]
 fn a_mask_is_known_if_both_halves_are() {
     const EXEC_64: u16 = 17;
@@ -252,7 +252,7 @@ s_setpc_b64 s[30:31]               // BE801D1E           0c
     );
 }
 
-/// a0 and v0 are two registers.
+/// a0 and v0 are different registers.
 #[test]
 fn accumulation_registers_have_rules_of_their_own() {
     let code = "

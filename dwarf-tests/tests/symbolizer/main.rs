@@ -20,7 +20,7 @@ use hetdwarf::object::{CodeObject, SymbolKind};
 use hetdwarf::wave::Snapshot;
 use serde_json::Value;
 
-/// A frame: function, file, line and column, as far as they are known.
+/// A frame: the function, file, line and column, as far as they are known.
 type Frame = (Option<String>, Option<String>, Option<u64>, Option<u64>);
 
 /// The kinds of differences.
@@ -31,18 +31,18 @@ enum Difference {
     LineOfAnotherFunction,
     /// The sections use GNU's compression from before ELF supported it (`.zdebug_…`), which llvm-symbolizer does not read.
     OldCompression,
-    /// The line table has no files: llvm-symbolizer shows no line without a file.
+    /// The line table has no files. llvm-symbolizer shows no line without a file.
     NoFiles,
-    /// Several symbols have the address of the function, whose code a linker folded: llvm-symbolizer takes the name of the last one.
-    /// hetdwarf takes the name of the function whose line is shown.
+    /// Several symbols have the address of the function, because a linker folded equal code. llvm-symbolizer shows the name of the last
+    /// one. hetdwarf shows the name of the function with the line.
     FoldedName,
-    /// The object is not linked, and symbols of all its sections count from 0: llvm-symbolizer names code by a symbol of data.
+    /// The object is not linked, and the symbols of all its sections count from 0. llvm-symbolizer names code by a symbol of data.
     NameOfData,
-    /// The symbol table has the labels of blocks, without a type and a size: llvm-symbolizer names code by the nearest of them.
+    /// The symbol table has the labels of blocks, without a type and a size. llvm-symbolizer names code by the nearest label.
     NameOfLabel,
 }
 
-/// All code objects of the fixtures.
+/// Returns all code objects of the fixtures.
 fn objects() -> Vec<PathBuf> {
     let mut all = corpus();
     let folders = [
@@ -65,13 +65,14 @@ fn objects() -> Vec<PathBuf> {
                 .any(|it| path.extension() == Some(it.as_ref()))
         }));
     }
-    // llvm-symbolizer 22 reads no DWARF 6.
+    // llvm-symbolizer 22 cannot read DWARF 6.
     all.retain(|path| !path.ends_with("dwarf6-as-6.hsaco"));
     all.sort();
     all
 }
 
-/// Numbers that are the same in every run. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+/// A generator of the same random numbers in every run. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
+/// 2014.
 struct SplitMix(u64);
 
 impl SplitMix {
@@ -83,7 +84,7 @@ impl SplitMix {
     }
 }
 
-/// So many addresses of the code, or all instructions if there are fewer.
+/// Returns `count` random addresses of the code, or all instructions if there are fewer.
 fn addresses(object: &CodeObject<'_>, count: usize) -> BTreeSet<u64> {
     let code = object
         .sections()
@@ -129,7 +130,7 @@ fn theirs(path: &Path, addresses: &BTreeSet<u64>, options: &[&str]) -> BTreeMap<
         .unwrap();
     let text: String = addresses.iter().map(|pc| format!("{pc:#x}\n")).collect();
     let mut input = child.stdin.take().unwrap();
-    // It answers while it still reads requests.
+    // llvm-symbolizer answers while it still reads requests.
     let writer = std::thread::spawn(move || input.write_all(text.as_bytes()).unwrap());
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
@@ -163,12 +164,12 @@ fn theirs(path: &Path, addresses: &BTreeSet<u64>, options: &[&str]) -> BTreeMap<
     found
 }
 
-/// The line and the column of a row, as frames have them.
+/// Returns the line and the column of a row, as in a frame.
 fn position(row: &Row) -> (Option<u64>, Option<u64>) {
     (Some(row.line), (row.column != 0).then_some(row.column))
 }
 
-/// An object that is compared.
+/// A compared object.
 struct Subject<'p, 'a> {
     program: &'p Program<'a>,
     /// The rows of each sequence of the line tables.
@@ -195,7 +196,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         }
     }
 
-    /// Asks a stop at an address; the address that is looked up, and the frames.
+    /// Unwinds a stop at an address. Returns the address for lookups, and the frames.
     fn ours(&self, pc: u64) -> (u64, Vec<FrameDescription>) {
         let processor = self.program.processor();
         let size = processor.default_wave_size().unwrap_or(WaveSize::Wave64);
@@ -213,11 +214,11 @@ impl<'p, 'a> Subject<'p, 'a> {
             .parts()
             .unwrap()
             .map(|part| part.description().unwrap());
-        // A stop after a trap is at the trap.
+        // A stop after a trap counts as a stop at the trap.
         (call.call_frame().lookup_address(), parts.collect())
     }
 
-    /// The functions and inlined calls that an address is in; of code without debugging information the symbol.
+    /// Returns the functions and inlined calls at an address, or the symbol if the code has no debugging information.
     fn scopes(&self, pc: u64) -> (Vec<Option<DieId>>, Option<&str>) {
         let frames = self.program.info().source_frames(pc).unwrap();
         let dies: Vec<_> = frames.map(|frame| frame.die()).collect();
@@ -301,7 +302,7 @@ fn compare(path: &Path, count: usize, sums: &mut Sums) {
     let Ok(object) = CodeObject::parse(&file) else {
         return;
     };
-    // Each of several code sections of an object that is not linked is at 0 for llvm-symbolizer. The linked ones are fixtures too.
+    // llvm-symbolizer places every code section of an unlinked object at 0. The linked objects are fixtures too.
     let code = object
         .sections()
         .iter()
@@ -343,7 +344,7 @@ fn compare(path: &Path, count: usize, sums: &mut Sums) {
                 None => sums.wrong.push(format!("{at}\n  {pair:?}")),
             }
         }
-        // The linkage name. The outermost frame has the name of the symbol, if there is one.
+        // Compare the linkage names. The outermost frame has the name of the symbol, if there is one.
         let symbol = program.symbol_at(*pc).map(|(name, _)| name.to_owned());
         for (number, (frame, named)) in ours.iter().zip(&names[pc]).enumerate() {
             let own = frame.linkage_name.clone().or(frame.function.clone());
@@ -368,7 +369,7 @@ fn compare(path: &Path, count: usize, sums: &mut Sums) {
     sums.objects += 1;
 }
 
-/// Asks for the same addresses of the process, each twice and in another order.
+/// Looks up the same addresses in the process, each twice and in random order.
 fn check_symbolizer(
     path: &Path,
     program: &Program<'_>,
@@ -393,7 +394,7 @@ fn check_symbolizer(
     });
     assert_eq!(looked_up, expected.len());
     for (pc, found) in asked.iter().zip(found) {
-        // A stop has a frame also where nothing is known of it.
+        // A stop has a frame even if nothing is known about the address.
         let is_known = |frame: &FrameDescription| {
             frame.kind != FrameKind::Call || frame.function.is_some() || frame.unit.is_some()
         };
@@ -402,7 +403,7 @@ fn check_symbolizer(
             .filter(|frame| is_known(frame))
             .collect();
         let same = frames.iter().copied().eq(&found);
-        // A stop after a trap has the distance of the address after it.
+        // A stop after a trap has the distance of the address after the trap.
         let without_offset = |frame: &FrameDescription| {
             let mut frame = frame.clone();
             frame.symbol_offset = None;
@@ -431,7 +432,7 @@ struct Sums {
     wrong: Vec<String>,
 }
 
-/// Ten thousand addresses of each object, or all its instructions.
+/// Compares ten thousand addresses of each object, or all its instructions.
 #[test]
 fn frames_are_those_of_llvm_symbolizer() {
     if dwarf_tests::llvm_tool("llvm-symbolizer").is_none() {

@@ -1,4 +1,4 @@
-"""`python -m hetdwarf` is the command."""
+"""Runs the command: `python -m hetdwarf`."""
 
 import sys
 

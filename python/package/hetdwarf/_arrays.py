@@ -1,4 +1,4 @@
-"""Values as arrays of numpy, which is imported only here."""
+"""Converts values to numpy arrays. Only this module imports numpy."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def _fill(data: Any, mask: Any, missing: Any) -> None:
-    """Masks what has a missing byte, field by field, and makes truth values 0 or 1.
+    """Masks elements with missing bytes, field by field, and makes truth values 0 or 1.
 
-    * missing: as `data`, with one more dimension for the bytes of each element.
+    * missing: has the shape of `data`, with one more dimension for the bytes of each element.
     """
     dtype = data.dtype
     if dtype.names is None:
@@ -27,7 +27,7 @@ def _fill(data: Any, mask: Any, missing: Any) -> None:
 
 
 def _objects(variable: Variable, dimensions: list[int] | None) -> Any:
-    """What numpy has no dtype of: values of Python."""
+    """Returns an array of Python values, for types without a numpy dtype."""
     import numpy
 
     shape = (variable.wave_size, *(dimensions or ()))
@@ -49,7 +49,7 @@ def _assign(data: Any, index: tuple[int, ...], part: Any, depth: int) -> None:
 
 
 def array(variable: Variable) -> Any:
-    """A masked array with an entry for each lane of the wave, and the dimensions of the type; what has no value is masked."""
+    """Returns a masked array: the lanes of the wave, then the dimensions of the type. Missing values are masked."""
     import numpy
 
     dimensions, dtype, conversion, contents = variable._numpy()

@@ -1,4 +1,4 @@
-"""The command `hetdwarf`, which the package carries."""
+"""Runs the command `hetdwarf`, which the package contains."""
 
 import sys
 
@@ -6,7 +6,7 @@ from ._native import run_command
 
 
 def main() -> int:
-    """Runs the command with the arguments of this process, and gives its exit status."""
+    """Runs the command with the arguments of this process, and returns its exit status."""
     return run_command(["hetdwarf", *sys.argv[1:]])
 
 

@@ -1,4 +1,4 @@
-"""How notebooks show variables and frames. All text of a file is escaped."""
+"""Formats variables and frames for notebooks. All text from files is escaped."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _PER_ROW = 8
 
 
 def _shown(text: str) -> str:
-    """Text without what is no letter to be seen, escaped."""
+    """Returns text for HTML, with escapes in place of invisible characters."""
     return escape("".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text))
 
 
 def variable(variable: Variable) -> str:
-    """A table of the lanes, eight in a row."""
+    """Returns a table of the lanes, eight in a row."""
     rows = []
     for start in range(0, variable.wave_size, _PER_ROW):
         cells = []
@@ -34,5 +34,5 @@ def variable(variable: Variable) -> str:
 
 
 def frame(frame: Frame) -> str:
-    """Where the lanes of a frame are, as a picture."""
+    """Returns a picture of the places of the lanes in a frame."""
     return f"<p><code>{_shown(repr(frame))}</code></p>{frame.lane_picture()}"

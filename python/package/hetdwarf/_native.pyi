@@ -22,7 +22,7 @@ class Partial(Error):
     undefined: list[tuple[int, int]]
 
 class Wave(Protocol):
-    """A wave of one's own. Besides these: `pc`, and if need be `wave_size`, `load_address`, `apertures`, `dispatch`."""
+    """A wave of your own. It also has `pc`, and optionally `wave_size`, `load_address`, `apertures` and `dispatch`."""
 
     def read_register(self, dwarf: int, offset: int, size: int, /) -> bytes | int | None: ...
     def read_memory(self, space: str, address: int, size: int, /) -> bytes | int | None: ...

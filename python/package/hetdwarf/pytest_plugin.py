@@ -1,4 +1,4 @@
-"""A fixture for compilers' tests: `hetdwarf_verify(kernel)` fails the test if debugging information is wrong."""
+"""Provides a fixture for tests of compilers: `hetdwarf_verify(kernel)` fails the test if the debugging information is wrong."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Verify = Callable[..., "list[Finding]"]
 
 @pytest.fixture
 def hetdwarf_verify() -> Verify:
-    """Checks code objects: each a path, bytes, an `Object`, or a compiled kernel of Triton.
+    """Checks code objects. Each is a path, bytes, an `Object`, or a compiled Triton kernel.
 
-    The test fails if there is a finding of severity error that `allow` does not name, or a file that cannot be read; all files are
-    checked first. All findings are returned. `rules` and `allow` are names of rules, or what they begin with (`cfi-*`): one, several
-    separated by commas, or an iterable of them. A name that no rule has is a `ValueError`.
+    The test fails if a finding has severity error and `allow` does not name its rule, or if a file cannot be read. All files are
+    checked before the test fails. Returns all findings. `rules` and `allow` are names of rules, or prefixes with `*` (`cfi-*`): one,
+    several separated by commas, or an iterable of them. An unknown name is a `ValueError`.
     """
 
     def check(

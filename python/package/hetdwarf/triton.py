@@ -1,4 +1,4 @@
-"""Triton's compiled kernels: their code objects, checked and asked for lines."""
+"""Checks the code objects of Triton's compiled kernels, and returns their lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import open as _open
 
 
 class CompiledKernel(Protocol):
-    """What `triton.compile` gives, as far as it is asked."""
+    """The used part of the result of `triton.compile`."""
 
     asm: Any
 
@@ -20,7 +20,7 @@ Source = Union[CompiledKernel, bytes, str, "os.PathLike[str]"]
 
 
 def open(kernel: Source) -> Object:
-    """The code object of a compiled kernel, or of the `.hsaco` of one by its path or bytes."""
+    """Returns the code object of a compiled kernel, or of a kernel's `.hsaco` by its path or bytes."""
     if isinstance(kernel, (bytes, str, os.PathLike)):
         return _open(kernel)
     binary = kernel.asm.get("hsaco")
@@ -30,26 +30,26 @@ def open(kernel: Source) -> Object:
 
 
 def cached(folder: str | os.PathLike[str] | None = None) -> Iterator[Object]:
-    """The code objects in Triton's cache: `folder`, `TRITON_CACHE_DIR` or `~/.triton/cache`."""
+    """Returns the code objects in Triton's cache: `folder`, `TRITON_CACHE_DIR` or `~/.triton/cache`."""
     found = folder or os.environ.get("TRITON_CACHE_DIR") or Path.home() / ".triton" / "cache"
     for path in sorted(Path(found).rglob("*.hsaco")):
         yield _open(path)
 
 
 def names(given: "str | Iterable[str] | None") -> list[str] | None:
-    """Names of rules: one, several separated by commas, or an iterable of them."""
+    """Returns names of rules as a list. `given` is one name, several separated by commas, or an iterable of them."""
     if isinstance(given, str):
         return [name for name in (name.strip() for name in given.split(",")) if name]
     return None if given is None else list(given)
 
 
 def verify(kernel: Source, rules: "str | Iterable[str] | None" = None, profile: str | None = None) -> list[Finding]:
-    """What is wrong with a kernel's debugging information."""
+    """Checks a kernel's debugging information, and returns the findings."""
     return open(kernel).verify(rules=names(rules), profile=profile)
 
 
 def lines(kernel: Source) -> list[tuple[int, str | None, int, int]]:
-    """The line table of a kernel and of all functions in its code object: address, file, line and column where either begins."""
+    """Returns the line table of a kernel's code object, with all functions: address, file, line and column at each change."""
     rows: list[tuple[int, str | None, int, int]] = []
     before: tuple[str | None, int, int] | None = None
     for row in open(kernel).line_rows():

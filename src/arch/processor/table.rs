@@ -4,10 +4,9 @@
 //! "Header"). Register counts and wave sizes were checked with LLVM 22, see `llvm-22.txt`.
 //!
 //! Some processors are not in LLVM 22. gfx940 and gfx941 were in LLVM 15 to 19, with the properties of gfx942. gfx1154, gfx117x,
-//! gfx1250-strict, gfx1310 and three generic ones are in LLVM 24 and ROCm's compiler, whose ELF flags supply the numbers. Their other facts
-//! are taken from their families. gfx13 uses the gfx12 family and both wave sizes: in LLVM 24, code can name 256 vector registers, though a
-//! lane has up to 1,024. `sramecc` of gfx125x is from LLVM 24, too.
-//! of LLVM 24 too.
+//! gfx1250-strict, gfx1310 and three generic ones are in LLVM 24 and ROCm's compiler. Their numbers are from the ELF flags there, and their
+//! other facts from their families. gfx13 uses the gfx12 family and both wave sizes: in LLVM 24, code can name 256 vector registers, though
+//! a lane has up to 1,024. `sramecc` of gfx125x is also from LLVM 24.
 
 use super::TargetFeature::{Sramecc, Xnack};
 use super::{Architecture, FlatScratch, Processor};
@@ -41,8 +40,8 @@ macro_rules! families {
        $accumulation:ident, $flat_scratch:ident, $global:literal;)*) => {
         /// Processors with the same registers, scratch, instructions, kernel descriptors and saved waves.
         ///
-        /// The order is that of the table, from older to newer within each line of processors. It is exhaustive on purpose: a module
-        /// handles families in a `match` without a wildcard, so that the compiler reports the places to update for a new one.
+        /// The families are in the order of the table, from older to newer within each line of processors. The enum is exhaustive on
+        /// purpose: modules handle families in a `match` without a wildcard, so that the compiler reports the places to update.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Family {
             $(#[doc = $what] $name,)*

@@ -25,7 +25,7 @@ pub struct RegisterRange {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterKind {
-    /// Their class.
+    /// The class.
     pub class: RegisterClass,
     /// The number of the range's first register in its class: 64 for the range that starts at SGPR64.
     pub first_index: u16,

@@ -104,17 +104,17 @@ fn is_less(one: &Covered, other: &Covered) -> bool {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct FunctionComparison {
-    /// Its linkage name, or its name.
+    /// The linkage name, or else the name.
     pub name: String,
-    /// Its first address in the old version, and in the new version.
+    /// The first address in the old version, and in the new version.
     pub addresses: [u64; 2],
-    /// True if its code is equal, except for addresses that it computes.
+    /// True if the code is equal, except for addresses that it computes.
     pub has_same_code: bool,
     /// True if the new version has the code but no debugging information about it.
     pub is_undescribed: bool,
-    /// The coverage of its variables.
+    /// The coverage of the function's variables.
     pub change: Change,
-    /// The variables whose coverage changed.
+    /// The variables with a different coverage.
     pub variables: Vec<VariableChange>,
     /// The different rows of call frame information, if the code is equal.
     pub rows: Vec<Difference>,
@@ -130,7 +130,7 @@ pub struct VariableChange {
     pub old: Option<VariableCoverage>,
     /// The variable in the new version, if it exists.
     pub new: Option<VariableCoverage>,
-    /// Its coverage.
+    /// The coverage in both versions.
     pub change: Change,
 }
 
@@ -138,9 +138,9 @@ pub struct VariableChange {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Its offset from the start of the function, in bytes.
+    /// The offset from the start of the function, in bytes.
     pub offset: u64,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
     /// The description in the old version, if there is one.
     pub old: Option<String>,
@@ -155,7 +155,7 @@ pub fn compare(old: &Program<'_>, new: &Program<'_>) -> Comparison {
     compare_within((old, &old_meter), (new, &new_meter))
 }
 
-/// Does the work of [`compare`] as a part of larger questions about each of the programs, with their meters.
+/// Implements [`compare`] as part of larger queries about the programs, with their meters.
 #[must_use]
 pub fn compare_within(
     (old, old_meter): (&Program<'_>, &Meter),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::{CallPath, VariableCoverage};
 
-/// The same variable in the old version and in the new one, if they have it.
+/// A variable in the old version and in the new one, if it exists there.
 pub(super) type Pair<'v> = (Option<&'v VariableCoverage>, Option<&'v VariableCoverage>);
 
 /// The identity of a variable: the names of the enclosing inlined calls, its own name, and true for a parameter. If places count, also the lines and

@@ -1,4 +1,5 @@
-//! Tests input that no compiler writes. It must cause no panic, no endless loop and no unbounded recursion, and errors must give the place.
+//! Tests input that no compiler writes. It must not cause a panic, an endless loop or unbounded recursion, and errors must contain the
+//! place.
 
 use fallible_iterator::FallibleIterator;
 
@@ -13,7 +14,7 @@ struct Builder {
 }
 
 impl Builder {
-    /// Creates a unit of DWARF 4 with these abbreviations; `code, tag, children, (name, form)…, 0, 0`.
+    /// Creates a unit of DWARF 4 with these abbreviations: `code, tag, children, (name, form)…, 0, 0`.
     fn new(abbrev: &[u8]) -> Builder {
         let mut abbrev = abbrev.to_vec();
         abbrev.push(0);
@@ -142,7 +143,7 @@ fn damaged_sections_are_no_panic() {
 }
 
 #[test]
-fn blocks_and_namespaces_nest_as_deep_as_they_like() {
+fn deeply_nested_blocks_and_namespaces_are_read() {
     const DEPTH: usize = 100_000;
     #[rustfmt::skip]
     let abbrev = [
@@ -185,7 +186,7 @@ fn blocks_and_namespaces_nest_as_deep_as_they_like() {
 }
 
 #[test]
-fn a_sibling_that_lies_behind_is_no_circle() {
+fn a_sibling_that_points_backwards_causes_no_loop() {
     // compile_unit; subprogram: low_pc addr, high_pc data4; structure_type: sibling ref4;
     // variable: name string
     let abbrev = [
@@ -212,7 +213,7 @@ fn a_sibling_that_lies_behind_is_no_circle() {
 }
 
 #[test]
-fn types_nest_as_deep_as_they_like() {
+fn deeply_nested_types_are_read() {
     const DEPTH: u32 = 100_000;
     // compile_unit; pointer_type: type ref4; base_type: name string, encoding, byte_size data1
     let abbrev = [
@@ -246,7 +247,7 @@ fn types_nest_as_deep_as_they_like() {
 
 #[test]
 fn a_name_that_would_grow_without_bound_is_cut() {
-    // Each function type takes the one before it twice: 2^60 names in one.
+    // Each function type uses the previous one twice, for 2^60 names in one.
     let mut table = TypeTable::default();
     let mut last = table.void();
     for _ in 0..60 {
@@ -263,7 +264,7 @@ fn a_name_that_would_grow_without_bound_is_cut() {
 }
 
 #[test]
-fn a_header_that_lies_ends_the_list_of_units() {
+fn a_wrong_length_in_a_header_ends_the_list_of_units() {
     let mut sections = sections("units-gfx90a.hsaco");
     // The length of the second unit.
     sections.get_mut(".debug_info").unwrap()[0x602..0x606].fill(0xee);
@@ -279,7 +280,7 @@ fn a_header_that_lies_ends_the_list_of_units() {
 }
 
 #[test]
-fn an_entry_cannot_have_attributes_without_end() {
+fn the_attributes_of_an_entry_are_limited() {
     // 1000 attributes whose values are in the abbreviation.
     let mut abbrev = vec![1, 0x11, 0];
     for _ in 0..1000 {
@@ -300,7 +301,7 @@ fn an_entry_cannot_have_attributes_without_end() {
 fn the_lowest_line_advance_is_no_overflow() {
     let mut sections = sections("made.elf");
     let line = sections.get_mut(".debug_line").unwrap();
-    // DW_LNS_advance_line by the lowest number there is.
+    // DW_LNS_advance_line with the lowest possible number.
     let at = line.windows(2).position(|bytes| bytes == [3, 6]).unwrap();
     let lowest = [
         3, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f,

@@ -33,7 +33,7 @@ pub(super) struct Integer {
     pub(super) widened: bool,
     /// The 64 bits are below 2 to this power, so that they are the integer in any larger width.
     pub(super) below: Option<u8>,
-    /// Its value, if that is a constant.
+    /// The value, if that is a constant.
     pub(super) constant: Option<u64>,
     /// The origin of the integer.
     pub(super) origin: Origin,

@@ -94,14 +94,14 @@ pub(crate) enum SlotPointer {
     Generic,
     /// A pointer into private memory.
     Private,
-    /// One of the two pointers.
+    /// A generic or a private pointer; which one is unknown.
     Unknown,
 }
 
 /// The object at a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectShape {
-    /// Its size, in bits.
+    /// The size, in bits.
     pub(crate) bits: u64,
     /// True if it is a vector whose elements have one byte.
     pub(crate) byte_elements: bool,
@@ -224,7 +224,7 @@ impl Choice {
 enum Refusal {
     /// The meaning is unknown.
     Doubt(Ambiguity),
-    /// It is malformed.
+    /// The part is malformed.
     Malformed,
 }
 

@@ -1,6 +1,6 @@
 //! Translates a part of a location, or a whole location without parts, if its shape is a location.
 //!
-//! | LLVM writes | what is meant |
+//! | LLVM writes | meaning |
 //! |---|---|
 //! | `regx R`, `bregx R+0, litK, swap, xderef` | the register, of a vector register the lane's dword |
 //! | the above with `constu 0xffff, and` before the space, or `lit16, shr` and that | its low or high half |

@@ -51,7 +51,7 @@ pub struct DirectiveBlock {
 pub struct Directive {
     /// The directive in the assembler's syntax.
     pub text: String,
-    /// Its meaning, in the style of `llvm-dwarfdump`, but with the names of all registers.
+    /// The meaning, in the style of `llvm-dwarfdump`, but with the names of all registers.
     pub meaning: String,
 }
 

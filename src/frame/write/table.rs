@@ -16,7 +16,7 @@ pub struct FrameTable {
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FrameBytes {
-    /// Its contents. Fields with a relocation point hold its addend.
+    /// The contents. Fields with a relocation point hold its addend.
     pub bytes: Vec<u8>,
     /// The fields that need an address, by ascending offset.
     pub relocations: Vec<RelocationPoint>,

@@ -72,12 +72,12 @@ impl Bits {
         }
     }
 
-    /// Returns true if any of them is set.
+    /// Returns true if any of the bits is set.
     pub(super) const fn any(self, word: u32) -> bool {
         self.of(word) != 0
     }
 
-    /// Returns `word` with all of them set or cleared.
+    /// Returns `word` with all of the bits set or cleared.
     pub(super) const fn set(self, word: u32, value: bool) -> u32 {
         let width = self.high.wrapping_sub(self.low).wrapping_add(1);
         let ones = if width >= u32::BITS {
@@ -119,7 +119,7 @@ pub(super) struct StateLayout {
 pub(super) enum Accumulation {
     /// None.
     None,
-    /// As many as ordinary vector registers.
+    /// One for each ordinary vector register.
     AsMany,
     /// The vector registers that are not ordinary ones. The bits give the ordinary ones, in blocks of 4, minus one.
     Rest(Bits),

@@ -6,7 +6,7 @@ use super::{Printer, Token};
 use crate::isa::register::unnumbered;
 use crate::isa::register::{MachineRegister, Operand, Span};
 
-/// The floating-point constants with the codes from 240 to 247: their bits in 16-bit and 32-bit formats, and the upper half of the 64-bit
+/// The floating-point constants with the codes 240 to 247: their bits in 16-bit and 32-bit formats, and the upper half of the 64-bit
 /// format.
 const FLOATS: [(&str, u32, u32, u32); 8] = [
     ("0.5", 0x3800, 0x3f00_0000, 0x3fe0_0000),

@@ -29,7 +29,7 @@ pub(super) struct Row {
     pub(super) shape: Shape,
     pub(super) flags: u8,
     pub(super) op: Op,
-    /// Its name and operands.
+    /// The name and operands.
     pub(super) text: Text,
 }
 

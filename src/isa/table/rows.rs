@@ -1,7 +1,7 @@
 //! The instructions of all generations, with the opcode in each. The columns are those of gfx9, gfx90a, gfx942, gfx950, gfx10, gfx11, gfx12, gfx125x.
 //!
-//! What they mean is said where the macro `instructions` is. Made by the test `instruction_tables` of LLVM 22's disassembler and
-//! the list beside it; not to be edited.
+//! The macro `instructions` documents the columns. The test `instruction_tables` generates this file from LLVM 22's disassembler and
+//! from the list beside the test. Do not edit it.
 
 use super::{
     ____, EXEC, Encoding, Entry, INDIRECT, LITERAL, LITERAL64, M0, Op, SCC, Shape, UNNAMED,

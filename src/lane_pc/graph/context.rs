@@ -33,7 +33,7 @@ pub(super) struct Contradiction {
     pub(super) reason: Reason,
     /// The points at which it occurs.
     pub(super) points: Vec<Point>,
-    /// The masks that it makes unreliable. A part that one of them encloses is not sound.
+    /// The masks that it makes unreliable. A part inside the region of such a mask is not sound.
     pub(super) masks: Vec<MaskId>,
 }
 

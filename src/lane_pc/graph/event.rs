@@ -8,9 +8,9 @@ use super::super::region::Label;
 /// A basic block.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Its name in messages.
+    /// The name in messages.
     pub name: String,
-    /// Its code.
+    /// The code.
     pub code: Range<Label>,
     /// The changes that its instructions make to EXEC and to saved masks, in order.
     pub events: Vec<Event>,
@@ -22,7 +22,7 @@ pub struct Event {
     /// The instruction. For a sequence, the instruction after which the change is complete. Instructions with two effects, like
     /// `s_and_saveexec_b64`, are two events with the same code.
     pub code: Range<Label>,
-    /// Its effect.
+    /// The effect.
     pub change: Change,
 }
 

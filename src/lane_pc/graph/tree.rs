@@ -14,7 +14,7 @@ use super::refused::Reason;
 use crate::error::Result;
 use crate::limits::too_many;
 
-/// The depth limit: deeper than compilers nest, and equal to that of [`super::super::Program`].
+/// The depth limit: deeper than compilers nest, and equal to the limit of [`super::super::Program`].
 const DEPTH: usize = 1024;
 
 /// The tree of regions.

@@ -38,7 +38,7 @@ use crate::meter::Meter;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmbeddedCodeObject<'data> {
-    /// Its number among the code objects of the file, from 0.
+    /// The number among the code objects of the file, from 0.
     pub index: usize,
     /// The bundle entry ID, such as `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+`, or empty for a code object outside a bundle. An ID from an offload
     /// binary has the same form. An ID from a package has the target from its table of contents.

@@ -24,7 +24,7 @@ pub struct InitialRegisters {
     pub count: u16,
     /// The bits of the register that hold the item, if it shares the register with others. The range is half open, and bit 0 is the lowest.
     pub bits: Option<Range<u8>>,
-    /// Their contents.
+    /// The contents.
     pub holds: InitialValue,
     /// The offset of the value in the kernarg segment, in bytes; only for [`InitialValue::PreloadedKernargs`].
     pub kernarg_offset: Option<u32>,

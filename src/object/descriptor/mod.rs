@@ -18,7 +18,7 @@ use crate::arch::{AccumulationFile, Family, WaveSize};
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelDescriptor {
-    /// Its address in the code object.
+    /// The address in the code object.
     pub address: u64,
     /// The 64 bytes.
     pub bytes: [u8; KernelDescriptor::SIZE],

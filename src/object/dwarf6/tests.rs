@@ -12,7 +12,7 @@ fn held() -> Held {
 
 #[test]
 fn parts_of_version_6_are_said_to_be_of_version_5() {
-    // Of version 5; of version 6; of version 6 in the 64-bit format; one that exceeds the section.
+    // Parts of version 5, of version 6, and of version 6 in the 64-bit format, and a part that exceeds the section.
     let section = [
         &[3, 0, 0, 0, 5, 0, 0x99][..],
         &[4, 0, 0, 0, 6, 0, 0x98, 0x97],

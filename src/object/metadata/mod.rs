@@ -30,7 +30,7 @@ pub struct Key {
     pub required: bool,
     /// The first version of code objects with this key: 3 to 6.
     pub since: u8,
-    /// Its meaning.
+    /// The meaning.
     pub description: &'static str,
 }
 

@@ -42,10 +42,10 @@ fn known_keys_go_to_their_fields_and_the_rest_is_kept() {
             ])]),
         ),
         (".mine", Pack::F64(1.5)),
-        // A type other than in the table.
+        // A type that differs from the table's.
         (".vgpr_count", "many".into()),
         (".kind", Pack::Nil),
-        // A second time.
+        // A duplicate key.
         (".name", "other".into()),
     ]);
     let document = map(vec![
@@ -99,13 +99,13 @@ fn tables_have_each_key_once() {
             assert!((3..=6).contains(&key.since));
         }
     }
-    // By the table of USAGE 11 keys of a kernel are required.
+    // The table of USAGE requires 11 keys of a kernel.
     let required = KernelMetadata::KEYS.iter().filter(|key| key.required);
     assert_eq!(required.count(), 11);
 }
 
 #[test]
-fn cut_anywhere_it_ends_too_early() {
+fn truncated_metadata_is_an_error() {
     let document = encode(&map(vec![
         ("amdhsa.version", Pack::Array(vec![1.into(), 2.into()])),
         (
@@ -141,7 +141,7 @@ fn limit(document: &[u8]) -> bool {
 
 #[test]
 fn depth_and_numbers_are_limited() {
-    // Lists in lists; a list that claims nearly 2^32 values but has none; a million nils; a list of empty maps.
+    // Lists in lists; a list with a claimed count of nearly 2^32 but no elements; a million nils; a list of empty maps.
     let error = Metadata::parse(&[0x91; 100_000]).unwrap_err();
     assert!(error.to_string().contains("nested too deeply"), "{error}");
     assert!(Metadata::parse(b"\xdd\xff\xff\xff\xff").is_err());
@@ -156,7 +156,7 @@ fn depth_and_numbers_are_limited() {
 }
 
 #[test]
-fn what_is_not_a_map_is_refused() {
+fn metadata_that_is_not_a_map_is_an_error() {
     for document in [&b"\x01"[..], b"\x90", b"\xc0", b"\xa1x"] {
         let error = Metadata::parse(document).unwrap_err();
         assert!(error.to_string().contains("not a map"), "{error}");

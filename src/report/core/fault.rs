@@ -38,7 +38,7 @@ pub struct FaultDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct FaultCandidateDocument {
-    /// Its address in the process.
+    /// The address in the process.
     pub pc: Hex,
     /// The instruction.
     pub instruction: String,
@@ -72,11 +72,11 @@ pub struct FaultCandidateDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct FaultLaneDocument {
-    /// Its number.
+    /// The number.
     pub lane: u8,
     /// The address that it accessed.
     pub address: Hex,
-    /// Its work-item in the grid.
+    /// The work-item in the grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_item: Option<[u32; 3]>,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::number::Hex;
 use super::assertion::AssertionDocument;
 use super::fault::{FaultDocument, NearestDocument};
 use super::{CoreRequest, ProblemDocument};
@@ -106,6 +107,27 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         let has_turn = self.searches_all || (*here < OF_PLACE && all < IN_ALL);
         *here = here.saturating_add(usize::from(has_turn));
         has_turn
+    }
+
+    /// Locates an address that a wave accesses. Returns `None` if the memory of the process is not known.
+    pub(super) fn nearest(
+        &mut self,
+        wave: &CoreWave<'_, '_>,
+        address: Hex,
+    ) -> Option<NearestDocument> {
+        let address = u64::try_from(address.0).ok()?;
+        let (core, programs) = (self.core, self.programs);
+        let memory = self
+            .memories
+            .entry(wave.dispatch_index())
+            .or_insert_with(|| DispatchMemory::new(core, programs, wave.dispatch()));
+        let found = memory.find(
+            address,
+            wave.apertures(),
+            wave.scratch(),
+            programs.process(),
+        );
+        Some(NearestDocument::new(address, &found))
     }
 
     /// Locates an address with the memory of the first wave that faulted, or else of the first wave.

@@ -1,22 +1,24 @@
 //! Describes a log of ROCm's debug agent and of the runtime, as a core without memory.
 
+use core::ops::Range;
+
 use serde::Serialize;
 
 use super::super::number::Hex;
 use super::super::text::FileNames;
 use super::assertion::AssertionDocument;
-use super::fault::FaultDocument;
+use super::fault::{FaultDocument, NearestDocument};
 use super::groups::groups;
 use super::places::{Places, Stack};
 use super::verdict::{Found, VerdictDocument};
-use super::workgroups::{KnownPlaces, Started, WavePlace, workgroups};
+use super::workgroups::{KnownPlaces, PolledDocument, Started, WavePlace, workgroups};
 use super::{
     CoreDocument, CoreObjectDocument, CoreRequest, CoreWaveDocument, ProblemDocument, name_stacks,
 };
 use crate::arch::{ProcessAddress, WaveSize};
 use crate::debug_agent::{EventKind, LoggedWave, RuntimeEvent};
 use crate::gpu_core::{StopReason, WaveState};
-use crate::inspect::Stop;
+use crate::inspect::{Stop, Whereabouts};
 use crate::meter::Meter;
 use crate::report::FrameDocument;
 use crate::untrusted::Untrusted;
@@ -97,6 +99,8 @@ pub struct LogDocuments<'m> {
     waves: Vec<CoreWaveDocument>,
     found: Vec<(Stack, WavePlace)>,
     started: Vec<Started>,
+    /// The addresses of the code objects, in the order in which they were given.
+    loaded: Vec<Range<u64>>,
     problems: Vec<ProblemDocument>,
 }
 
@@ -112,6 +116,7 @@ impl<'m> LogDocuments<'m> {
             waves: Vec::new(),
             found: Vec::new(),
             started: Vec::new(),
+            loaded: Vec::new(),
             problems: Vec::new(),
         }
     }
@@ -137,6 +142,7 @@ impl<'m> LogDocuments<'m> {
             wave_size: of.snapshot.map_or(WaveSize::Wave32, Wave::wave_size),
             exec: u64::try_from(document.exec.0).unwrap_or(0),
         };
+        let mut document = document;
         let place = match (stop, of.code_object) {
             (Some(stop), Some(index)) => {
                 let callers = stack.iter().map(|frame| frame.pc).collect();
@@ -144,6 +150,9 @@ impl<'m> LogDocuments<'m> {
                 let place = self
                     .whereabouts
                     .find(key, self.meter, || WavePlace::of(stop));
+                if place.looping.is_some() {
+                    document.polled = PolledDocument::find(stop);
+                }
                 place.with_off_lanes(stop, &started)
             }
             (_, _) => WavePlace::default(),
@@ -221,6 +230,7 @@ impl<'m> LogDocuments<'m> {
             line: innermost.and_then(|frame| frame.line),
             halted_at_launch: false,
             fault,
+            polled: None,
             assertion: of
                 .stop
                 .filter(|_| is_assertion)
@@ -245,11 +255,13 @@ impl<'m> LogDocuments<'m> {
         name_stacks(&mut self.waves, stacks(), &names);
         let places: Vec<WavePlace> = self.found.iter().map(|(_, place)| place.clone()).collect();
         let workgroups = workgroups(self.started.iter().copied(), &self.waves, &places);
+        let located = self.request.whereabouts.map(|address| self.locate(address));
         let found = Found {
             waves: &self.waves,
             places: &places,
             workgroups: &workgroups,
             names: &names,
+            is_gpu_half: false,
         };
         let verdict = found.verdict();
         let verdict = match verdict.kind == "none" {
@@ -267,12 +279,24 @@ impl<'m> LogDocuments<'m> {
             dispatches: Vec::new(),
             code_objects,
             workgroups,
-            whereabouts: None,
+            whereabouts: located,
             groups: groups(&self.waves, self.request.group_by),
             waves: self.waves,
             events: events.iter().map(EventDocument::from).collect(),
             problems,
         }
+    }
+}
+
+impl LogDocuments<'_> {
+    /// Adds the addresses at which a code object is loaded.
+    pub fn add_loaded(&mut self, addresses: Range<u64>) {
+        self.loaded.push(addresses);
+    }
+
+    /// Locates an address. A log tells where code objects are, and nothing of other memory.
+    fn locate(&self, address: u64) -> NearestDocument {
+        NearestDocument::new(address, &Whereabouts::in_objects(address, &self.loaded))
     }
 }
 

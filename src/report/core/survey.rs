@@ -47,6 +47,10 @@ pub(super) fn survey(
         }
         let callers = found.stack.iter().map(|frame| frame.pc).collect();
         let place = finders.whereabouts.find(&wave, callers);
+        document.polled = finders.whereabouts.polled(&wave, &place);
+        if let Some(polled) = &mut document.polled {
+            polled.nearest = finders.faults.nearest(&wave, polled.address);
+        }
         (document, (found.stack, place))
     });
     waves.unzip()

@@ -6,7 +6,9 @@ use super::super::text::{FileNames, source_place};
 use super::CoreWaveDocument;
 use super::assertion::AssertionDocument;
 use super::fault::{FaultCandidateDocument, FaultDocument};
-use super::workgroups::{DivergentDocument, LoopLines, WavePlace, WorkgroupDocument};
+use super::workgroups::{
+    DivergentDocument, LoopLines, MOST_POLLED, PolledDocument, WavePlace, WorkgroupDocument,
+};
 use crate::gpu_core::{StopReason, WaveState};
 use crate::plural::counted;
 use crate::untrusted::Untrusted;
@@ -52,6 +54,8 @@ pub(super) struct Found<'f> {
     pub(super) places: &'f [WavePlace],
     pub(super) workgroups: &'f [WorkgroupDocument],
     pub(super) names: &'f FileNames<'f>,
+    /// True if the host's half of the core was not given.
+    pub(super) is_gpu_half: bool,
 }
 
 /// Returns the name of a stop reason in [`VerdictDocument::kind`].
@@ -253,7 +257,10 @@ impl Found<'_> {
             let (who, verb) = self.named(&waves);
             let is = if verb.is_empty() { "are" } else { "is" };
             text.push_str(&match place {
-                Elsewhere::Loop(lines) => format!("; {who} loop{verb} at {}", self.lines(&lines)),
+                Elsewhere::Loop(lines) => {
+                    let polled = self.polled(&waves, verb);
+                    format!("; {who} loop{verb} at {}{polled}", self.lines(&lines))
+                }
                 Elsewhere::At(at) => format!("; {who} {is} at {at}"),
             });
         }
@@ -332,10 +339,12 @@ impl Found<'_> {
         } else {
             "loop"
         };
+        let all: Vec<usize> = self.waves.iter().map(|wave| wave.index).collect();
         let text = format!(
-            "{count} of {} {verb} at {}; none waits at a barrier",
+            "{count} of {} {verb} at {}{}; none waits at a barrier",
             kernel_text(first),
-            self.lines(lines)
+            self.lines(lines),
+            self.polled(&all, verb.strip_prefix("loop").unwrap_or_default())
         );
         Some(VerdictDocument {
             kind: "hang".to_owned(),
@@ -346,6 +355,21 @@ impl Found<'_> {
             line: Some(lines.first),
             text: text.into(),
         })
+    }
+
+    /// Continues a sentence about waves in a loop with the address that all of them access in each pass, as far as they were searched.
+    fn polled(&self, waves: &[usize], ending: &str) -> String {
+        let each = waves.iter().filter_map(|index| self.wave(*index));
+        let found: Vec<&PolledDocument> = each.filter_map(|wave| wave.polled.as_ref()).collect();
+        let is_of_all = found.len() >= waves.len().min(MOST_POLLED);
+        match found.split_first() {
+            Some((first, others))
+                if is_of_all && others.iter().all(|one| one.address == first.address) =>
+            {
+                first.text(ending)
+            }
+            Some(_) | None => String::new(),
+        }
     }
 
     fn of_nothing(&self) -> VerdictDocument {
@@ -359,9 +383,14 @@ impl Found<'_> {
             .filter(|state| count(*state) > 0)
             .map(|state| format!("{} {}", count(state), state.name()))
             .collect();
-        let text = match self.waves.is_empty() {
-            true => "no wave was running".to_owned(),
-            false => format!(
+        let text = match (self.waves.is_empty(), self.is_gpu_half) {
+            (true, true) => {
+                "this is only the GPU's half of a core, and its waves are found through the host's half; \
+                 give both: `hetdwarf core gpucore.PID core.PID`"
+                    .to_owned()
+            }
+            (true, false) => "no wave was running".to_owned(),
+            (false, _) => format!(
                 "no wave has faulted, and none is known to hang: {}",
                 parts.join(", ")
             ),

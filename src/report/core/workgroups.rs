@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::super::frame::FrameDocument;
 use super::super::number::Hex;
 use super::CoreWaveDocument;
-use super::fault::frames_at;
+use super::fault::{NearestDocument, frames_at};
 use crate::arch::{ProcessAddress, WaveSize};
 use crate::error::Result;
 use crate::gpu_core::CoreWave;
@@ -22,7 +22,7 @@ use crate::wave::{Dispatch, Wave};
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkgroupDocument {
-    /// Its workgroup id in the dispatch.
+    /// The workgroup id in the dispatch.
     pub workgroup: [u32; 3],
     /// The driver's number of its queue.
     pub queue_id: u32,
@@ -45,7 +45,7 @@ pub struct WorkgroupDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DivergentDocument {
-    /// Its index.
+    /// The index.
     pub wave: usize,
     /// The lanes that are not at the barrier.
     pub lanes: Vec<u8>,
@@ -80,6 +80,51 @@ pub(super) struct WavePlace {
     pub(super) off: Vec<OffLanesDocument>,
 }
 
+/// An access that the loop around a wave makes in each pass at the same address, as a wave does that waits for a flag or a lock.
+#[non_exhaustive]
+#[derive(Clone, Debug, Serialize)]
+pub struct PolledDocument {
+    /// The address of the instruction in the process.
+    pub pc: Hex,
+    /// `load` or `atomic`.
+    pub kind: &'static str,
+    /// The accessed address.
+    pub address: Hex,
+    /// The place of the address; null if the memory of the process is not known.
+    pub nearest: Option<NearestDocument>,
+}
+
+impl PolledDocument {
+    /// Finds the access. Returns `None` if registers do not prove that there is one.
+    pub(super) fn find(stop: &Stop<'_, '_>) -> Option<PolledDocument> {
+        // Reaching a limit leaves the access out.
+        let found = stop.polled_access().ok()??;
+        Some(PolledDocument {
+            pc: Hex::from(found.pc),
+            kind: found.operation.name(),
+            address: Hex::from(found.address),
+            nearest: None,
+        })
+    }
+
+    /// Continues a sentence about the loop: ` and loads 0x… in each pass: in the memory that argument flag points into`.
+    ///
+    /// * `ending`: the ending of the verb.
+    pub(super) fn text(&self, ending: &str) -> String {
+        let verb = match self.kind {
+            "load" => "load",
+            _ => "update",
+        };
+        let nearest = self.nearest.as_ref();
+        let nearest = nearest.map(|nearest| format!(", {}", nearest.text));
+        let nearest = nearest.unwrap_or_default();
+        format!(
+            " and {verb}{ending} {:#x} in each pass{nearest}",
+            self.address.0
+        )
+    }
+}
+
 /// The lines of a loop, in the file of `frame`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LoopLines {
@@ -94,6 +139,8 @@ const MOST_PLACES: u64 = 128;
 const PER_WAVE: u64 = 8;
 /// The maximum number of waves at barriers whose inactive lanes are located.
 const MOST_DIVERGENT: usize = 32;
+/// The maximum number of waves in loops that are searched for a repeated access.
+pub(super) const MOST_POLLED: usize = 32;
 
 /// The known places of waves. The key is the code object, the address, and the pcs of the outer frames, on which loops depend.
 #[derive(Debug, Default)]
@@ -126,6 +173,8 @@ pub(super) struct WavePlaces<'w, 'p> {
     known: KnownPlaces,
     /// The number of waves whose inactive lanes were located.
     divergent: usize,
+    /// The number of waves whose loops were searched for a repeated access.
+    polled: usize,
 }
 
 impl<'w, 'p> WavePlaces<'w, 'p> {
@@ -135,6 +184,7 @@ impl<'w, 'p> WavePlaces<'w, 'p> {
             meter,
             known: KnownPlaces::default(),
             divergent: 0,
+            polled: 0,
         }
     }
 
@@ -157,6 +207,24 @@ impl<'w, 'p> WavePlaces<'w, 'p> {
         // If the meter refuses this charge, the next wave reports it.
         let _ = self.meter.work(stop.meter().steps());
         place
+    }
+
+    /// Finds the access that the loop around a wave repeats, for a limited number of waves.
+    pub(super) fn polled(
+        &mut self,
+        wave: &CoreWave<'_, '_>,
+        place: &WavePlace,
+    ) -> Option<PolledDocument> {
+        if place.looping.is_none() || self.polled == MOST_POLLED {
+            return None;
+        }
+        self.polled = self.polled.saturating_add(1);
+        let arena = Arena::new();
+        let stop = self.programs.stop(wave, &arena)?;
+        let found = PolledDocument::find(&stop);
+        // If the meter refuses this charge, the next wave reports it.
+        let _ = self.meter.work(stop.meter().steps());
+        found
     }
 
     fn find_place(&mut self, wave: &CoreWave<'_, '_>, callers: Vec<Hex>) -> WavePlace {

@@ -9,9 +9,7 @@ use serde::Serialize;
 use super::source::{SourcePlace, Sources};
 use crate::arch::ProcessAddress;
 use crate::debug_info::VariableKind;
-use crate::gpu_core::CoreWave;
-use crate::inspect::{FrameKind, LaneOrigin, Programs, Stop, StopFrame, ValueStateKind};
-use crate::location::Arena;
+use crate::inspect::{FrameKind, LaneOrigin, Stop, StopFrame, ValueStateKind};
 use crate::meter::Meter;
 use crate::report::core::own_frame;
 use crate::report::lane_pc::{LanePcLane, Lines};
@@ -87,26 +85,26 @@ struct VariableDetail {
 
 impl WaveDetail {
     /// Collects the details of a wave. Returns `None` if they cost more than `meter` allows.
+    ///
+    /// * `stop`: the stop of the wave, if its code object was found.
     pub(super) fn new(
-        wave: &CoreWave<'_, '_>,
-        programs: &Programs<'_>,
+        stop: Option<&Stop<'_, '_>>,
         sources: &mut Sources<'_>,
         meter: &Meter,
     ) -> Option<WaveDetail> {
         let mut detail = WaveDetail::default();
-        let arena = Arena::new();
-        let Some(stop) = programs.stop(wave, &arena) else {
+        let Some(stop) = stop else {
             let note =
                 "its pc is in no code object that was found, so it has no stack and no variables";
             detail.notes.push(note.into());
             return Some(detail);
         };
-        detail.own = own_frame(&stop).map_or(0, |frame| frame.index());
+        detail.own = own_frame(stop).map_or(0, |frame| frame.index());
         detail.end = Some(match stop.stack().error() {
             Some(error) => error.to_string().into(),
             None => stop.stopped().text().into(),
         });
-        detail.lanes(&stop, sources);
+        detail.lanes(stop, sources);
         meter.work(stop.meter().steps()).ok()?;
         for frame in stop.call_frames() {
             if detail.frames.len() >= FRAMES {
@@ -250,7 +248,9 @@ impl VariableDetail {
 mod tests {
     use super::*;
     use crate::gpu_core::{GpuCore, Process};
+    use crate::inspect::Programs;
     use crate::limits::Limits;
+    use crate::location::Arena;
 
     /// Checks that the places of lanes and the variables of each frame are charged to the page's meter.
     #[test]
@@ -268,7 +268,9 @@ mod tests {
             // Each question uses its own programs, because programs cache the parts that they have read.
             let programs = Programs::new(&process);
             let meter = core.meter().question();
-            WaveDetail::new(&wave, &programs, &mut sources, &meter).unwrap();
+            let arena = Arena::new();
+            let stop = programs.stop(&wave, &arena);
+            WaveDetail::new(stop.as_ref(), &mut sources, &meter).unwrap();
             let programs = Programs::new(&process);
             let arena = Arena::new();
             let stop = programs.stop(&wave, &arena).unwrap();

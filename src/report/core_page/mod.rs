@@ -17,7 +17,8 @@ use super::lane_pc_svg::STYLE;
 use super::source_text::ReadSource;
 use super::to_json;
 use crate::gpu_core::{GpuCore, StopReason};
-use crate::inspect::Programs;
+use crate::inspect::{Programs, Stop};
+use crate::location::Arena;
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
 use detail::WaveDetail;
@@ -55,11 +56,20 @@ pub(super) fn write_head(
 /// enough to send, and opens at once in a browser.
 const MOST_BYTES: u64 = 8 << 20;
 
-/// A page about a core.
+/// Calls a function with the stop of a wave, given the wave's number from 1. The stop is `None` if the wave's code object was not found.
+pub type WithStop<'p> = &'p dyn Fn(usize, &mut dyn FnMut(Option<&Stop<'_, '_>>));
+
+/// The waves of a page.
+enum Waves<'p, 'r, 'data> {
+    Core(&'p GpuCore<'data>, &'p Programs<'r>),
+    /// The waves of a log.
+    Stops(WithStop<'p>, &'p Meter),
+}
+
+/// A page about a core or a log.
 pub struct CorePage<'p, 'r, 'data> {
     document: &'p CoreDocument,
-    core: &'p GpuCore<'data>,
-    programs: &'p Programs<'r>,
+    waves: Waves<'p, 'r, 'data>,
     read: ReadSource<'p>,
     title: Untrusted<'p>,
     most_bytes: u64,
@@ -116,12 +126,33 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
     ) -> CorePage<'p, 'r, 'data> {
         CorePage {
             document,
-            core,
-            programs,
+            waves: Waves::Core(core, programs),
             read,
             title,
             most_bytes: MOST_BYTES,
             meter: None,
+        }
+    }
+
+    /// Creates a page about a log that `document` describes.
+    ///
+    /// * `stops`: provides the stops of the waves.
+    /// * `meter`: the meter to which the whole page is charged.
+    #[must_use]
+    pub fn of_log(
+        title: Untrusted<'p>,
+        document: &'p CoreDocument,
+        stops: WithStop<'p>,
+        read: ReadSource<'p>,
+        meter: &'p Meter,
+    ) -> CorePage<'p, 'r, 'data> {
+        CorePage {
+            document,
+            waves: Waves::Stops(stops, meter),
+            read,
+            title,
+            most_bytes: MOST_BYTES,
+            meter: Some(meter),
         }
     }
 
@@ -168,7 +199,10 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
             document: self.document,
         };
         data(out, "core", &frame)?;
-        let own = self.core.meter().question();
+        let own = match &self.waves {
+            Waves::Core(core, _) => core.meter().question(),
+            Waves::Stops(_, meter) => meter.question(),
+        };
         let meter = self.meter.unwrap_or(&own);
         let mut sources = Sources::new(self.read, meter);
         let cut = self.details(&mut sources, meter, out, progress)?;
@@ -191,11 +225,7 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
     ) -> io::Result<Option<&'static str>> {
         let mut written = 0_u64;
         for (done, index) in (1..).zip(in_turn(self.document)) {
-            let Some(wave) = self.core.wave(index.saturating_sub(1)) else {
-                continue;
-            };
-            let detail = WaveDetail::new(&wave, self.programs, sources, meter);
-            let Some(detail) = detail else {
+            let Some(detail) = self.detail(index, sources, meter) else {
                 return Ok(Some("work"));
             };
             let length = data(out, &format!("wave-{index}"), &detail)?;
@@ -211,6 +241,27 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
             progress(done);
         }
         Ok(None)
+    }
+}
+
+impl CorePage<'_, '_, '_> {
+    /// Collects the details of a wave. Returns `None` if they cost more than `meter` allows.
+    fn detail(&self, index: usize, sources: &mut Sources<'_>, meter: &Meter) -> Option<WaveDetail> {
+        match &self.waves {
+            Waves::Core(core, programs) => {
+                let wave = core.wave(index.saturating_sub(1))?;
+                let arena = Arena::new();
+                let stop = programs.stop(&wave, &arena);
+                WaveDetail::new(stop.as_ref(), sources, meter)
+            }
+            Waves::Stops(with, _) => {
+                let mut detail = None;
+                with(index, &mut |stop| {
+                    detail = WaveDetail::new(stop, sources, meter)
+                });
+                detail
+            }
+        }
     }
 }
 

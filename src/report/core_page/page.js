@@ -21,6 +21,8 @@ const make = (tag, attributes, ...children) => {
   }
   return element;
 };
+/** A part that is scrolled by itself, also by keys. */
+const wide = (name, ...children) => make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": name }, ...children);
 const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 const parsed = (id) => {
@@ -31,6 +33,8 @@ const page = parsed("core");
 const { sources, cut } = parsed("end");
 const core = page.document;
 const waves = core.waves;
+/** A log knows neither GPUs nor queues. */
+const isLog = core.note === null;
 const groupOf = new Map();
 for (const group of core.groups) for (const index of group.waves) groupOf.set(index, group);
 
@@ -204,7 +208,9 @@ const drawLanes = (detail) => {
     if (to !== undefined) { chooseLane(Number(to) === lane ? null : Number(to)); find("lanes").focus(); }
   });
   const by = (step) => () => chooseLane(lane === null ? 0 : Math.min(Math.max(lane + step, 0), states.length - 1));
-  keys(grid, "lanes", { ArrowLeft: by(-1), ArrowRight: by(1), ArrowUp: by(-16), ArrowDown: by(16), Home: () => chooseLane(0), End: () => chooseLane(states.length - 1) });
+  // A narrow window has fewer columns.
+  const columns = () => getComputedStyle(grid).gridTemplateColumns.split(" ").length;
+  keys(grid, "lanes", { ArrowLeft: by(-1), ArrowRight: by(1), ArrowUp: () => by(-columns())(), ArrowDown: () => by(columns())(), Home: () => chooseLane(0), End: () => chooseLane(states.length - 1) });
   const legend = Object.entries(LEGEND).map(([name, text]) => {
     const count = states.filter((of) => of === name).length;
     return count ? [make("i", { class: name }), ` ${count} ${text}`] : [];
@@ -249,15 +255,19 @@ const drawSource = (detail) => {
       marks.set(place.source[1], known);
     }
   });
-  const near = lines.filter(([number]) => Math.abs(number - here) <= 8 || marks.has(number));
+  // The line of the access at which the wave faulted.
+  const access = wave.fault?.candidates[0];
+  const last = (path) => path?.split(/[\\/]/).pop();
+  const faulted = access && last(access.file) === last(name) ? access.line : null;
+  const near = lines.filter(([number]) => Math.abs(number - here) <= 8 || marks.has(number) || number === faulted);
   const rows = near.map(([number, text]) => {
     const mark = marks.get(number);
     const counts = mark ? [mark.active ? [make("i", { class: "active" }), ` ${mark.active} `] : "", mark.waiting ? [make("i", { class: "waiting" }), ` ${mark.waiting} `] : ""] : "";
     const kind = number === here ? "here" : mark?.lanes.includes(lane) ? "lane-line" : "";
-    return make("tr", { class: kind, title: mark ? `lanes ${mark.lanes.join(", ")}` : undefined }, make("td", {}, counts), make("td", {}, number), make("td", {}, text || " "));
+    return make("tr", { class: kind, title: mark ? `lanes ${mark.lanes.join(", ")}` : undefined }, make("td", {}, number === faulted ? make("span", { class: "alarm" }, "fault ") : "", counts), make("td", {}, number), make("td", {}, text || " "));
   });
   const notes = warnings.map((text) => make("p", { class: "alarm" }, text));
-  return [make("h3", {}, `Source: ${name}`), ...notes, make("div", { class: "wide" }, make("table", { class: "source" }, rows))];
+  return [make("h3", {}, `Source: ${name}`), ...notes, wide("Source", make("table", { class: "source" }, rows))];
 };
 
 /** The states of lanes that have no values in a frame. */
@@ -286,7 +296,7 @@ const drawVariables = (detail) => {
   });
   const notes = [...new Set(of.variables.map((variable) => variable.note).filter(Boolean))].map((note) => make("p", { class: "quiet" }, `* ${note}`));
   const more = of.more ? make("p", { class: "quiet" }, `… ${counted(of.more, "more variable")}`) : "";
-  return [title, chosenValues(of), make("div", { class: "wide" }, make("table", { class: "values" }, head, rows)), notes, more];
+  return [title, chosenValues(of), wide("Variables", make("table", { class: "values" }, head, rows)), notes, more];
 };
 /** The values of the chosen lane, one below the other: in a wide table they are hard to find. */
 const chosenValues = (of) => {
@@ -297,14 +307,14 @@ const chosenValues = (of) => {
   });
   if (!texts.some(Boolean)) return make("p", { id: "chosen-values" }, `Lane ${lane} is not active in this frame.`);
   const rows = of.variables.map((variable, index) => make("tr", {}, make("td", {}, variable.name), make("td", {}, `= ${texts[index]}`)));
-  return make("div", { class: "wide" }, make("table", { id: "chosen-values" }, make("tr", {}, make("th", { colspan: 2, class: "quiet" }, `in lane ${lane}`)), rows));
+  return wide("Values in the lane", make("table", { id: "chosen-values" }, make("tr", {}, make("th", { colspan: 2, class: "quiet" }, `in lane ${lane}`)), rows));
 };
 
 const drawWave = () => {
   const panel = find("wave");
   const place = [panel.scrollTop, ...[...panel.querySelectorAll(".wide")].map((box) => box.scrollLeft)];
   if (!wave) {
-    panel.replaceChildren(make("p", { class: "quiet" }, waves.length ? "Choose a wave." : "There are no waves in this core."));
+    panel.replaceChildren(make("p", { class: "quiet" }, waves.length ? "Choose a wave." : `There are no waves in this ${isLog ? "log" : "core"}.`));
     return;
   }
   const detail = detailOf(wave.index);
@@ -312,7 +322,7 @@ const drawWave = () => {
     const late = page.reasons[name]?.late ? "; reported late, the faulting instruction is before this pc" : "";
     return make("p", {}, make("span", { class: "alarm" }, name), ` ${page.reasons[name]?.text ?? ""}${late}`);
   });
-  const facts = [`queue ${wave.queue_id}`, wave.packet_id === null ? "" : `packet ${wave.packet_id}`, `XCC ${wave.xcc}`, `pc ${wave.pc}`, `exec ${wave.exec}`, `${wave.lanes} lanes`,
+  const facts = [isLog ? "" : `queue ${wave.queue_id}`, wave.packet_id === null ? "" : `packet ${wave.packet_id}`, isLog ? "" : `XCC ${wave.xcc}`, `pc ${wave.pc}`, `exec ${wave.exec}`, `${wave.lanes} lanes`,
     wave.halted_at_launch ? "held at launch, it never ran" : ""].filter(Boolean).join(", ");
   const lost = detail ? [] : [make("p", {}, `The lanes, variables and source of this wave are not in this page (${cut === "work" ? "analyzing all waves takes too long" : "there are too many waves"}). `,
     cut === "work" ? "" : "Use --all to include them; ", `hetdwarf vars --core FILE --wave ${wave.index} shows them.`)];
@@ -337,14 +347,15 @@ const setAddress = (address) => {
   }, 200);
 };
 
-const table = (head, rows) => make("div", { class: "wide" }, make("table", {}, make("tr", {}, head.map((text) => make("th", { class: "quiet" }, text))), rows.map((row) => make("tr", {}, row.map((text) => make("td", {}, text))))));
+const table = (title, head, rows) => wide(title, make("table", {}, make("tr", {}, head.map((text) => make("th", { class: "quiet" }, text))), rows.map((row) => make("tr", {}, row.map((text) => make("td", {}, text))))));
 const MOST_ROWS = 500;
 const drawAbout = () => {
   const [summary, body] = find("about").children;
   const { problems } = core;
-  summary.replaceChildren(...[`${counted(core.agents.length, "GPU")}, ${counted(core.queues.length, "queue")}, ${counted(core.dispatches.length, "dispatch").replace("dispatchs", "dispatches")}, ${counted(core.code_objects.length, "code object")}`,
+  const ofCore = isLog ? "" : `${counted(core.agents.length, "GPU")}, ${counted(core.queues.length, "queue")}, ${counted(core.dispatches.length, "dispatch").replace("dispatchs", "dispatches")}, `;
+  summary.replaceChildren(...[`${ofCore}${counted(core.code_objects.length, "code object")}`,
     problems.length ? make("span", { class: "alarm" }, `; ${counted(problems.length, "part")} could not be read`) : "; everything could be read"]);
-  const part = (title, head, items, row) => items.length ? [make("h3", {}, title), table(head, items.slice(0, MOST_ROWS).map(row)),
+  const part = (title, head, items, row) => items.length ? [make("h3", {}, title), table(title, head, items.slice(0, MOST_ROWS).map(row)),
     items.length > MOST_ROWS ? make("p", { class: "quiet" }, `… ${items.length - MOST_ROWS} more (--format json has all)`) : ""] : [];
   // It is made when it is wanted.
   find("about").addEventListener("toggle", () => body.replaceChildren(...[
@@ -375,14 +386,17 @@ const start = () => {
   find("title").textContent = shown(page.title);
   const count = (name) => waves.filter((of) => of.state === name).length;
   const busy = new Set(waves.map((of) => of.gpu_id));
-  const targets = [...new Set(core.agents.filter((of) => !waves.length || busy.has(of.gpu_id)).map((of) => of.target))].join(", ");
-  find("summary").replaceChildren(shown([`${counted(waves.length, "wave")} on ${targets}`, ...["stopped", "running", "unsure"].filter(count).map((name) => `${count(name)} ${name}`)].join(", ")));
+  const agents = core.agents.filter((of) => !waves.length || busy.has(of.gpu_id));
+  const targets = [...new Set((isLog ? core.code_objects : agents).map((of) => of.target).filter(Boolean))].join(", ");
+  find("summary").replaceChildren(shown([`${counted(waves.length, "wave")}${targets ? ` on ${targets}` : ""}`, ...["stopped", "running", "unsure"].filter(count).map((name) => `${count(name)} ${name}`)].join(", ")));
   find("groups-count").textContent = core.groups.length;
   drawAbout();
   groupList.set(core.groups, -1);
   const wanted = new URLSearchParams(location.hash.slice(1));
   const number = (name) => (/^\d+$/.test(wanted.get(name) ?? "") ? Number(wanted.get(name)) : null);
-  const first = waves[(number("wave") ?? 0) - 1] ?? waves.find(isFault) ?? waves.find((of) => of.state === "stopped") ?? waves[0];
+  // In a hang, the waves that others wait for.
+  const hung = core.workgroups.find((of) => of.at_barrier.length && of.elsewhere.length);
+  const first = waves[(number("wave") ?? 0) - 1] ?? waves.find(isFault) ?? waves[(hung?.elsewhere[0] ?? 0) - 1] ?? waves.find((of) => of.state === "stopped") ?? waves[0];
   if (first) {
     chooseWave(first);
     if (number("lane") !== null && number("lane") < first.lanes) lane = number("lane");

@@ -18,19 +18,19 @@ use crate::untrusted::Untrusted;
 pub struct CrashesDocument {
     /// `hetdwarf-crashes/1`.
     pub format: &'static str,
-    /// How many cores had waves.
+    /// The number of cores with waves.
     pub cores: u64,
-    /// How many waves these are.
+    /// The number of waves in these cores.
     pub waves: u64,
-    /// The crashes: those of most cores first, then those of most waves.
+    /// The crashes, sorted by the number of cores, and then by the number of waves, in descending order.
     pub crashes: Vec<CrashDocument>,
-    /// The stacks of all waves, if they were asked for.
+    /// The stacks of all waves, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<Vec<TreeNode>>,
-    /// The cores of which a part could not be read, by name.
+    /// The cores with an unreadable part, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub partial: Vec<UnreadableFile>,
-    /// The files that could not be read, by name.
+    /// The unreadable files, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<UnreadableFile>,
 }
@@ -39,13 +39,13 @@ pub struct CrashesDocument {
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct CrashDocument {
-    /// How many cores have it.
+    /// The number of cores with this crash.
     pub count: u64,
-    /// How many waves.
+    /// The number of waves with this crash.
     pub waves: u64,
-    /// What these waves have in common, 16 hexadecimal digits.
+    /// The common fingerprint of these waves, 16 hexadecimal digits.
     pub fingerprint: Untrusted<'static>,
-    /// What kind of crash it is, as in a verdict: `memory-violation`, `assert`, `hang` and so on.
+    /// The kind of crash, as in a verdict: `memory-violation`, `assert`, `hang` and so on.
     pub reason: Untrusted<'static>,
     /// The kernel of the first example.
     pub kernel: Option<Untrusted<'static>>,
@@ -55,11 +55,11 @@ pub struct CrashDocument {
     pub file: Option<Untrusted<'static>>,
     /// The line of the first example.
     pub line: Option<u64>,
-    /// The first example: that of the core whose name comes first.
+    /// The first example, from the core whose name comes first.
     pub example: CrashExample,
 }
 
-/// Where a crash was seen.
+/// A wave with the crash.
 #[non_exhaustive]
 #[derive(Clone, Debug, Serialize)]
 pub struct CrashExample {
@@ -67,32 +67,32 @@ pub struct CrashExample {
     pub file: Untrusted<'static>,
     /// The number of the wave, from 1.
     pub wave: u64,
-    /// What happened, one sentence.
+    /// The verdict, in one sentence.
     pub text: Untrusted<'static>,
 }
 
-/// What is known of the crashes of the cores so far: memory grows with the number of distinct crashes and stacks.
+/// Collects the crashes of cores. The memory grows with the number of distinct crashes and stacks.
 ///
-/// Lines of one core come one after the other and in the order of waves, and cores in the order of their names.
+/// The lines of a core must come together, in the order of the waves. The cores must come in the order of their names.
 #[derive(Debug)]
 pub struct Crashes {
     known: BTreeMap<Untrusted<'static>, CrashDocument>,
-    /// The numbers of the cores that were counted last, by fingerprint.
+    /// The number of the last counted core of each fingerprint.
     counted: BTreeMap<Untrusted<'static>, u64>,
     tree: Option<Tree>,
     core: Option<Untrusted<'static>>,
     cores: u64,
     waves: u64,
-    /// The wave of a core that hangs which the verdict may be about.
+    /// The wave that the verdict describes, in a core that hangs.
     hanging: Option<WaveRecord>,
     partial: Vec<UnreadableFile>,
     unreadable: Vec<UnreadableFile>,
 }
 
 impl Crashes {
-    /// Nothing is known yet.
+    /// Creates an empty collection.
     ///
-    /// * `has_tree`: whether the stacks of all waves are wanted.
+    /// * `has_tree`: true if the stacks of all waves are collected.
     #[must_use]
     pub fn new(has_tree: bool) -> Crashes {
         Crashes {
@@ -108,7 +108,7 @@ impl Crashes {
         }
     }
 
-    /// Takes a wave.
+    /// Adds a wave.
     pub fn add(&mut self, wave: &WaveRecord) {
         if self.core.as_ref() != Some(&wave.file) {
             self.end_core();
@@ -137,7 +137,7 @@ impl Crashes {
         }
     }
 
-    /// Takes a core that could not be read, or of which a part could not.
+    /// Adds a core that is unreadable, even in part.
     pub fn add_error(&mut self, record: &ErrorRecord) {
         if let Some(error) = &record.error {
             let unreadable = UnreadableFile::new(record.file.clone(), error.clone());
@@ -153,7 +153,7 @@ impl Crashes {
         }
     }
 
-    /// A core that hangs is one crash: that of the wave which its verdict is about.
+    /// Counts a core that hangs as one crash, with the wave that the verdict describes.
     fn end_core(&mut self) {
         if let Some(wave) = self.hanging.take() {
             self.count(&wave);
@@ -207,7 +207,7 @@ impl Crashes {
 }
 
 impl CrashesDocument {
-    /// How many crashes there are, in how many cores: `12 distinct crashes in 80 waves of 10 cores`.
+    /// Returns the counts as text: `12 distinct crashes in 80 waves of 10 cores`.
     #[must_use]
     pub fn title(&self) -> String {
         let crashes = match self.crashes.len() {
@@ -220,7 +220,7 @@ impl CrashesDocument {
 }
 
 impl CrashDocument {
-    /// The function and where in the source it is: `leaf at k.cl:4`; `?` if neither is known.
+    /// Returns the function with its source place: `leaf at k.cl:4`. An unknown function is `?`.
     #[must_use]
     pub fn place(&self) -> Untrusted<'static> {
         let function = self.function.as_ref().map_or("?", Untrusted::raw);

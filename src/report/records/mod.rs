@@ -1,8 +1,8 @@
-//! Records: lines of JSON that commands write about single files, and reports that are made of any number of them.
+//! Reads records, which are the lines of JSON that commands write about single files, and makes reports from any number of them.
 //!
-//! [`Record::parse`] reads a line, which may be anybody's. What files and waves of cores are said of in records is made elsewhere:
-//! [`FileRecords`](super::FileRecords), [`CoreDocument::lines`](super::CoreDocument::lines). Reports about waves of many cores are
-//! made here, by [`Crashes`].
+//! [`Record::parse`] reads a line, which is untrusted. [`FileRecords`](super::FileRecords) and
+//! [`CoreDocument::lines`](super::CoreDocument::lines) make the records of files and of waves. [`Crashes`] makes the report about the waves
+//! of many cores.
 
 mod crashes;
 mod page;
@@ -23,9 +23,9 @@ use super::verify::{CheckedFile, FileRecord, FindingRecord, FolderRecord};
 use crate::error::{Error, Result};
 use crate::untrusted::Untrusted;
 
-/// A line.
+/// A record.
 ///
-/// It is exhaustive on purpose: whoever makes reports of records has to place each.
+/// It is exhaustive on purpose, so that every report must handle each kind.
 #[derive(Clone, Debug)]
 pub enum Record {
     /// `hetdwarf-finding/1`.
@@ -40,18 +40,18 @@ pub enum Record {
     Error(Box<ErrorRecord>),
 }
 
-/// `hetdwarf-error/1`: a file that could not be read, or of which a part could not.
+/// `hetdwarf-error/1`: a file that is unreadable, even in part.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorRecord {
     /// `hetdwarf-error/1`.
     #[serde(skip_deserializing, default = "error_format")]
     pub format: &'static str,
-    /// What the file is called.
+    /// The name of the file.
     pub file: Untrusted<'static>,
-    /// Why it could not be read; null if a part of it was.
+    /// The reason why the file is unreadable; null if only a part of it is.
     pub error: Option<Untrusted<'static>>,
-    /// What could not be read of it.
+    /// The unreadable parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<ProblemDocument>,
 }
@@ -61,7 +61,7 @@ fn error_format() -> &'static str {
 }
 
 impl ErrorRecord {
-    /// A file that could not be read.
+    /// Creates the record of an unreadable file.
     #[must_use]
     pub fn new(
         file: impl Into<Untrusted<'static>>,
@@ -75,7 +75,7 @@ impl ErrorRecord {
         }
     }
 
-    /// A core of which a part could not be read; None if all of it could.
+    /// Creates the record of a core with an unreadable part. Returns None if there are no problems.
     #[must_use]
     pub fn of_problems(
         file: impl Into<Untrusted<'static>>,
@@ -89,7 +89,7 @@ impl ErrorRecord {
         })
     }
 
-    /// What `verify` says of such a file.
+    /// Returns the file as an unreadable file in a report of `verify`.
     #[must_use]
     pub fn to_checked(&self) -> CheckedFile {
         let nothing = Untrusted::from("a part of it could not be read");
@@ -98,22 +98,22 @@ impl ErrorRecord {
     }
 }
 
-/// Which record of which file a line is. Lines with the same key say the same, or are of different contents or options.
+/// The key that identifies the record of a line. Lines with the same key are equal, or were made from other contents or with other options.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordKey {
-    /// What the file is called.
+    /// The name of the file.
     pub file: Untrusted<'static>,
-    /// The SHA-256 of the file, if the record has it.
+    /// The SHA-256 of the file, if the record has one.
     pub sha256: Option<String>,
-    /// The number of a finding or a wave; `u64::MAX` is the record of the file.
+    /// The number of a finding or a wave; `u64::MAX` for the record of the file.
     pub number: u64,
 }
 
 impl Record {
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// [`Malformed`](crate::error::ErrorKind::Malformed) if it is no record that this version knows.
+    /// [`Malformed`](crate::error::ErrorKind::Malformed) if the line is not a record that this version supports.
     pub fn parse(line: &[u8]) -> Result<Record> {
         let bad = |reason: String| Error::malformed("record", reason);
         let wrong = |error: serde_json::Error| bad(error.to_string());
@@ -139,7 +139,7 @@ impl Record {
         }
     }
 
-    /// Which record of which file it is.
+    /// Returns the key of the record.
     #[must_use]
     pub fn key(&self) -> RecordKey {
         let (file, sha256, number) = match self {
@@ -157,13 +157,13 @@ impl Record {
     }
 }
 
-/// The format that a line names.
+/// Returns the format that a line names.
 fn format_of(line: &[u8]) -> serde_json::Result<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Format {
         format: String,
     }
-    // What hetdwarf writes is not read twice.
+    // Lines that hetdwarf wrote begin with the format, so that they are parsed only once.
     let rest = line.strip_prefix(br#"{"format":""#);
     let name = rest.and_then(|rest| rest.split(|byte| *byte == b'"').next());
     let name = name.and_then(|name| core::str::from_utf8(name).ok());

@@ -1,4 +1,4 @@
-//! The crashes of many cores as a page for a browser: one file without scripts.
+//! Writes the crashes of many cores as a page for a browser: one file without scripts.
 
 use std::io::{self, Write};
 
@@ -19,7 +19,7 @@ pub struct CrashesPage<'d> {
 }
 
 impl<'d> CrashesPage<'d> {
-    /// A page about crashes, with the tree of stacks if the document has it.
+    /// Creates a page about crashes, with the tree of stacks if the document has one.
     #[must_use]
     pub fn new(document: &'d CrashesDocument) -> CrashesPage<'d> {
         CrashesPage { document }
@@ -84,7 +84,7 @@ fn row(out: &mut dyn Write, crash: &CrashDocument) -> io::Result<()> {
     )
 }
 
-/// Nested lists, which a browser opens and closes by itself.
+/// Writes nested lists, which a browser opens and closes without a script.
 fn write_tree(out: &mut dyn Write, tree: &[TreeNode]) -> io::Result<()> {
     writeln!(out, "<div class=\"tree\">")?;
     let mut open: usize = 0;

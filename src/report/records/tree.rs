@@ -1,7 +1,7 @@
-//! The stacks of all waves as one tree, as STAT (the Stack Trace Analysis Tool) draws those of many processes.
+//! Merges the stacks of all waves into one tree. STAT (the Stack Trace Analysis Tool) does the same for the stacks of many processes.
 //!
-//! Frames are the same node if function, name of the source file and line are the same, and their callers are: where a file was built
-//! does not matter, and neither do addresses.
+//! Frames share a node if the function, the name of the source file and the line are equal, and if their callers share a node. The
+//! directory of the file and addresses do not matter.
 
 use std::cmp::Reverse;
 
@@ -12,26 +12,26 @@ use super::super::text::{base_name, source_place};
 use super::wave::{FrameRecord, WaveRecord};
 use crate::untrusted::Untrusted;
 
-/// How many frames of a stack are nodes; those further in are left out.
+/// The maximum number of frames of a stack that become nodes. Frames further in are left out.
 const DEEPEST: usize = 128;
 
 /// A node of the tree.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TreeNode {
-    /// How many callers are above it. A node comes after its caller, and before what is further to the root.
+    /// The number of callers above the node. Nodes are listed depth first, each after its caller.
     pub depth: usize,
-    /// The function, and where in the source it is: `leaf (inlined) at k.cl:4`.
+    /// The function and its source place: `leaf (inlined) at k.cl:4`.
     pub text: Untrusted<'static>,
-    /// How many cores have such a wave.
+    /// The number of cores with such a wave.
     pub cores: u64,
-    /// How many waves have it in their stacks.
+    /// The number of waves with this node in their stacks.
     pub waves: u64,
-    /// How many of them stopped because the program is at fault.
+    /// The number of these waves that stopped because the program is at fault.
     pub faulted: u64,
 }
 
-/// What makes two frames below the same caller one.
+/// The key by which frames below the same caller share a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Label(String);
 
@@ -41,17 +41,17 @@ struct Node {
     cores: u64,
     waves: u64,
     faulted: u64,
-    /// The number of the core that was counted last.
+    /// The number of the last counted core.
     core: u64,
     children: Vec<usize>,
 }
 
-/// A tree while stacks come in.
+/// A tree under construction.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
     roots: Vec<usize>,
-    /// By the caller and the frame; the caller of roots is `usize::MAX`.
+    /// The index of each node, by the caller and the frame. The caller of a root is `usize::MAX`.
     known: HashMap<(usize, Label), usize>,
 }
 
@@ -66,7 +66,7 @@ impl Tree {
 
     /// Adds the stack of a wave.
     ///
-    /// * `core`: the number of its core, from 1; waves of one core come one after the other.
+    /// * `core`: the number of the core, from 1. The waves of a core come together.
     pub(super) fn add(&mut self, wave: &WaveRecord, core: u64) {
         let has_faulted = wave.has_faulted();
         let mut caller = usize::MAX;
@@ -106,7 +106,7 @@ impl Tree {
         next
     }
 
-    /// The nodes, each after its caller; beside each other those with most waves first.
+    /// Returns the nodes, each after its caller. Siblings are in descending order of waves.
     pub(super) fn finish(self) -> Vec<TreeNode> {
         let sorted = |indices: &[usize]| {
             let mut indices = indices.to_vec();
@@ -114,7 +114,7 @@ impl Tree {
             indices.sort_by_key(|index| {
                 node(index).map(|node| (Reverse(node.waves), node.label.clone()))
             });
-            // They are taken from the end.
+            // They are popped from the end.
             indices.reverse();
             indices
         };

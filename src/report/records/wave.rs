@@ -1,4 +1,4 @@
-//! `hetdwarf-core-wave/1`, as far as reports about many cores need it.
+//! Represents `hetdwarf-core-wave/1`, as far as reports about many cores need it.
 
 use serde::Deserialize;
 
@@ -7,35 +7,35 @@ use super::super::frame::FrameDocument;
 use crate::untrusted::Untrusted;
 use crate::wave::StopReason;
 
-/// What a line says of a wave.
+/// A wave of a core.
 #[non_exhaustive]
 #[derive(Clone, Debug, Deserialize)]
 pub struct WaveRecord {
-    /// What the core is called.
+    /// The name of the core.
     pub file: Untrusted<'static>,
-    /// As in [`CoreWaveLine`].
+    /// The fingerprint, see [`CoreWaveLine`].
     pub fingerprint: Untrusted<'static>,
-    /// What happened to the wave, or else to the whole core.
+    /// The verdict on the wave, or else on the whole core.
     pub verdict: VerdictDocument,
     /// The wave.
     pub wave: WaveFacts,
-    /// Its frames, the innermost first.
+    /// The frames of the wave, the innermost first.
     pub stack: Vec<FrameRecord>,
 }
 
-/// What is said of a wave by itself.
+/// Facts about a single wave.
 #[non_exhaustive]
 #[derive(Clone, Debug, Deserialize)]
 pub struct WaveFacts {
-    /// Its number, from 1.
+    /// The number of the wave, from 1.
     pub index: u64,
-    /// Why it stopped, the most telling reason first.
+    /// The reasons for the stop, the most specific first.
     pub stop: Vec<Untrusted<'static>>,
-    /// The kernel that it runs.
+    /// The kernel of the wave.
     pub kernel: Option<Untrusted<'static>>,
 }
 
-/// What is said of a frame.
+/// A frame.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct FrameRecord {

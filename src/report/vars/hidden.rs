@@ -10,11 +10,11 @@ use crate::untrusted::Untrusted;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HiddenDocument {
-    /// Its kind in the metadata, such as `hidden_block_count_x`.
+    /// The kind in the metadata, such as `hidden_block_count_x`.
     pub name: Untrusted<'static>,
     /// `entry`, or `unavailable` if it cannot be read.
     pub state: ValueStateKind,
-    /// Its address in global memory.
+    /// The address in global memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Hex>,
     /// The value: a number in decimal, or an address in hexadecimal.

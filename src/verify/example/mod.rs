@@ -37,7 +37,7 @@ macro_rules! settings {
                 }
             }
 
-            /// Returns the description for people.
+            /// Returns the description as text.
             #[must_use]
             pub fn text(self) -> String {
                 match self {

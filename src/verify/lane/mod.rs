@@ -370,7 +370,7 @@ impl FunctionCheck<'_, '_, '_> {
         MachineRegister::scalars().filter(is_it).collect()
     }
 
-    /// Reports a value that is wrong for all lanes of a kind.
+    /// Reports a value that is wrong for all lanes of one kind.
     fn wrong(&mut self, pc: u64, kind: &OffLane, said: Option<u64>) {
         let at = |said: Option<u64>| match said {
             Some(said) => format!("the address {said:#x}"),

@@ -11,7 +11,7 @@ use crate::debug_info::attribute::{Extension, extension};
 pub(super) enum Use {
     /// The location of the object that the entry describes.
     Object,
-    /// Another location.
+    /// A location of something other than the described object.
     Place,
     Procedure,
     FrameBase,

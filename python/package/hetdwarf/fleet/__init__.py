@@ -1,8 +1,8 @@
-"""Checks and triages the files of a whole fleet, on engines that people already run.
+"""Checks and triages the files of a whole fleet, on common engines.
 
-`verify_file` and `triage_core` take a file and return records: the lines that `hetdwarf verify --format jsonl` and `hetdwarf core --format jsonl` print
-about it, as dictionaries. They can be pickled and keep no state. `run` calls them for many files on processes of this machine, Dask, Ray or Spark;
-`to_parquet` makes tables of records, and `to_jsonl` files that `hetdwarf merge` makes reports of.
+`verify_file` and `triage_core` take a file and return records: the lines of `hetdwarf verify --format jsonl` and `hetdwarf core --format jsonl`, as
+dictionaries. Both functions can be pickled and keep no state. `run` calls them for many files, on processes of this machine, Dask, Ray or Spark.
+`to_parquet` writes records to tables. `to_jsonl` writes files from which `hetdwarf merge` makes reports.
 """
 
 from ._records import triage_core, verify_file

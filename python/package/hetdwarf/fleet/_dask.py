@@ -1,4 +1,4 @@
-"""Workers of Dask."""
+"""Runs tasks on workers of Dask."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ._run import Record, Task
 
 
 def run(task: Task, parts: list[list[str]], *, client: Client | None = None) -> Iterator[list[Record]]:
-    """The adapter: see `Adapter`. Dask gives a task to other workers until `distributed.scheduler.allowed-failures` of them have died."""
+    """The adapter for Dask, see `Adapter`. Dask retries a task on other workers until `distributed.scheduler.allowed-failures` of them have died."""
     client = client or default_client()
 
     def submit(files: list[str]) -> Future:
-        # Another run may have the same files with other contents.
+        # Another run may have files with the same names and other contents.
         return client.submit(task, files, pure=False)
 
     waiting = deque(map(submit, parts))

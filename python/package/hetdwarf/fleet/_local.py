@@ -1,4 +1,4 @@
-"""Processes of this machine, by `concurrent.futures`."""
+"""Runs tasks on processes of this machine, with `concurrent.futures`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._run import Record, Task
 
 
 def run(task: Task, parts: list[list[str]], *, workers: int | None = None) -> Iterator[list[Record]]:
-    """The adapter: see `Adapter`."""
+    """The adapter for local processes, see `Adapter`."""
     workers, done = workers or os.cpu_count() or 1, 0
     while done < len(parts):
         waiting: deque[Future[list[Record]]] = deque()

@@ -1,4 +1,4 @@
-"""Processes that may die, and what becomes of their files."""
+"""Runs files in processes that may die, and reports the files of dead ones."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ._run import Record, Task
 
 
 def pool(workers: int) -> ProcessPoolExecutor:
-    """Returns processes that inherit nothing, no lock or thread of another library either."""
+    """Returns a pool of processes that inherit nothing, not even locks or threads of other libraries."""
     return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
 
 
 def alone(task: Task, parts: list[list[str]]) -> Iterator[list[Record]]:
-    """Gives a process one file after the other. After a death, a new process gets the file once more, and then the next one."""
+    """Gives a process one file after the other. If it dies, a new process tries the file once more, and then continues."""
     process = pool(1)
     for part in parts:
         records: list[Record] = []

@@ -1,4 +1,4 @@
-"""Workers of Ray."""
+"""Runs tasks on workers of Ray."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEATHS = (NodeDiedError, OutOfMemoryError, WorkerCrashedError)
 
 
 def run(task: Task, parts: list[list[str]]) -> Iterator[list[Record]]:
-    """The adapter: see `Adapter`. Ray gives a task to other workers until `max_retries` of them have died, three by default."""
+    """The adapter for Ray, see `Adapter`. Ray retries a task on other workers until `max_retries` of them have died, three by default."""
     shared = ray.put(task)
     call = ray.remote(Task.__call__)
 

@@ -1,4 +1,4 @@
-"""Running a function over files: what all engines share."""
+"""Runs a function over files. All engines share this module."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ ENGINES = ("local", "dask", "ray", "spark")
 
 
 def failed(file: str, error: str) -> Record:
-    """Returns the record of a file that gave no other."""
+    """Returns the record of a file that has no other record."""
     return {"format": "hetdwarf-error/1", "file": text_of(file), "error": text_of(error)}
 
 
 @dataclass(frozen=True)
 class Task:
-    """Calls a function for each of some files. Engines pickle it and run it on their workers."""
+    """A task that calls a function for each of its files. Engines pickle it and run it on their workers."""
 
     function: Function
 
@@ -45,7 +45,7 @@ class Task:
 class Adapter(Protocol):
     """Runs a task over parts of the files, and yields the records of each part, in order.
 
-    If workers keep dying with a part, its files are given to the engine one by one, and those that are lost again have the record of `Task.lost`.
+    If workers keep dying on a part, the engine gets its files one by one. A file whose workers die again has the record of `Task.lost`.
     """
 
     def __call__(self, task: Task, parts: list[list[str]], **options: Any) -> Iterator[list[Record]]: ...
@@ -54,18 +54,18 @@ class Adapter(Protocol):
 def run(
     paths: Iterable[Any], function: Function, engine: Engine = "local", *, files_per_task: int = 16, **options: Any
 ) -> Iterator[Record]:
-    """Calls `function` for each file on the workers of an engine, and yields the records in the order of the names of the files.
+    """Calls `function` for each file on the workers of an engine, and yields the records in the order of the file names.
 
-    The order, and so the table, does not depend on the engine. A path that is given twice counts once. A file whose function raises an exception, or
+    The order does not depend on the engine. A path that is given twice counts once. A file whose function raises an exception, or
     whose worker dies on every attempt, has one record, `hetdwarf-error/1`, with the name of the file and the error.
 
     * paths: paths as the workers see them, or URLs of fsspec such as `s3://bucket/k.hsaco`.
-    * function: takes a path and returns records: `verify_file`, `triage_core`, a `functools.partial` of them, or any other function of a module
-      that workers can import.
+    * function: a function that takes a path and returns records: `verify_file`, `triage_core`, a `functools.partial` of them, or any other
+      function of a module that workers can import.
     * engine: `local` (processes of this machine), `dask`, `ray` or `spark`.
-    * `files_per_task`: how many files a worker takes at once. The engine repeats a task as a whole.
-    * options: of the engine. `local`: `workers`, the number of processes. `dask`: `client`, the current one by default. `spark`: `session`, the active
-      one by default. `ray` has none: call `ray.init` before to choose a cluster.
+    * `files_per_task`: the number of files that a worker takes at once. The engine repeats a task as a whole.
+    * options: the options of the engine. `local`: `workers`, the number of processes. `dask`: `client`, the current one by default.
+      `spark`: `session`, the active one by default. `ray` has none: call `ray.init` first to choose a cluster.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r}: expected {', '.join(ENGINES)}")

@@ -1,4 +1,4 @@
-"""Where files are: on this machine, or where fsspec reaches."""
+"""Provides files of this machine, and files that fsspec can read."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Iterator
 
 
 def is_remote(name: str) -> bool:
-    """Returns true for a URL of fsspec, chained ones (`zip://k.hsaco::s3://…`) too."""
+    """Returns true for a URL of fsspec, including a chained one (`zip://k.hsaco::s3://…`)."""
     return "://" in name
 
 
 def name_of(path: Any) -> str:
-    """Returns what records call a file: its path as it was given, without `./`, as the command does."""
+    """Returns the name of a file in records: the given path without `./`, as in the command."""
     name = os.fsdecode(path)
     while not is_remote(name) and name.startswith("./"):
         name = name[2:].lstrip("/") or "."
@@ -22,13 +22,13 @@ def name_of(path: Any) -> str:
 
 
 def text_of(name: str) -> str:
-    """Returns a name as records have it: with U+FFFD for what is no UTF-8, as the command does."""
+    """Returns a name with U+FFFD in place of invalid UTF-8, as in the command's records."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 @contextmanager
 def local_copy(name: str) -> Iterator[str]:
-    """Provides the path of a file of this machine with the contents of `name`, as long as it is wanted."""
+    """Provides the path of a local file with the contents of `name`, for the duration of the context."""
     if not is_remote(name):
         yield "./-" if name == "-" else name  # Not the standard input.
         return

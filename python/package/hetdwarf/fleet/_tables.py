@@ -1,4 +1,4 @@
-"""Records as tables: Arrow schemas, Parquet files, lines of JSON."""
+"""Converts records to tables: Arrow schemas, Parquet files, lines of JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Kind = Literal["finding", "file", "folder", "core-wave", "error"]
 PathLike = Union[str, "os.PathLike[str]"]
 
 TEXT, NUMBER, FLAG = "string", "int64", "bool"
-# What goes deep and is seldom asked for is the text of its JSON.
+# Deep and rarely queried fields are stored as JSON text.
 JSON = "json"
 OBJECT = {"object": TEXT, "target": TEXT, "producers": [TEXT], "findings": NUMBER, "left_out": NUMBER, "complete": FLAG, "same": [TEXT]}
 UNREADABLE = {"path": TEXT, "message": TEXT, "code_is_elsewhere": FLAG}
@@ -68,8 +68,8 @@ def arrow_type(shape: Any) -> Any:
 def schema(kind: Kind) -> pyarrow.Schema:
     """Returns the Arrow schema of a kind of records: `finding`, `file`, `folder`, `core-wave` or `error`.
 
-    Columns are the fields of the record, addresses and offsets the text `0x…`. Deep fields, `evidence` for example, are the text of their JSON. A later
-    version may add columns; those that there are keep their names and types.
+    The columns are the fields of the record. Addresses and offsets are the text `0x…`. Deep fields, for example `evidence`, are JSON text. A later
+    version may add columns; existing columns keep their names and types.
     """
     try:
         import pyarrow
@@ -81,7 +81,7 @@ def schema(kind: Kind) -> pyarrow.Schema:
 
 
 def flat(value: Any, shape: Any) -> Any:
-    """Returns a field with the text of its JSON in place of what is deep."""
+    """Returns a field, as JSON text if it is deep."""
     if value is None:
         return None
     if shape == JSON:
@@ -102,8 +102,8 @@ def row(record: Record) -> Record:
 def to_parquet(records: Iterable[Record], path: PathLike) -> None:
     """Writes records into a folder, a Parquet file for each kind: `finding.parquet`, `file.parquet`, `folder.parquet`, `core-wave.parquet` and `error.parquet`.
 
-    A kind of which there is no record has an empty table, so that queries need not ask which tables there are. Files of the same names are replaced
-    when the new ones are complete. Memory does not grow with the number of records.
+    A kind without records has an empty table, so that queries can rely on every table. Files with the same names are replaced atomically. The memory
+    use does not depend on the number of records.
     """
     schemas = {kind: schema(kind) for kind in COLUMNS}
     from pyarrow import RecordBatch
@@ -130,7 +130,7 @@ def to_parquet(records: Iterable[Record], path: PathLike) -> None:
 
 
 def to_jsonl(records: Iterable[Record], path: PathLike) -> None:
-    """Writes records as lines of JSON, as the command prints them: `hetdwarf merge` makes reports of such files."""
+    """Writes records as lines of JSON, as the command prints them. `hetdwarf merge` makes reports from such files."""
     whole = Path(path)
     part = whole.with_name(f".{whole.name}.{os.getpid()}")
     try:

@@ -2,15 +2,19 @@
 
 use core::ops::Range;
 
-use hetdwarf::arch::{Register, RegisterClass, WaveSize};
+use hetdwarf::arch::{Apertures, Register, RegisterClass, WaveSize};
 use hetdwarf::wave::{AccessError, Memory, Wave};
 
-use super::program::{AGPRS, EXEC, Instruction, Operand, PRIVATE_BASE, Program, VCC};
+use super::program::{AGPRS, EXEC, Instruction, Operand, PRIVATE_BASE, Program, SHARED_BASE, VCC};
 
 /// The addresses of the arguments, `in` and `out`.
-const ARGUMENTS: u64 = 0x10_0000;
-const INPUT: u64 = 0x20_0000;
-const OUTPUT: u64 = 0x30_0000;
+pub const ARGUMENTS: u64 = 0x10_0000;
+/// See [`ARGUMENTS`].
+pub const INPUT: u64 = 0x20_0000;
+/// See [`ARGUMENTS`].
+pub const OUTPUT: u64 = 0x30_0000;
+/// The address of the wave's scratch in the process, for buffer descriptors.
+pub const SCRATCH_ADDRESS: u64 = 0x40_0000;
 /// Bytes of scratch for each lane.
 const SCRATCH: usize = 4096;
 
@@ -27,6 +31,17 @@ pub struct Machine {
     wave_size: WaveSize,
     scratch: Vec<u8>,
     memory: Vec<(u64, Vec<u8>)>,
+}
+
+/// A load or store.
+struct Access {
+    is_store: bool,
+    /// The number of dwords.
+    count: usize,
+    /// The first register of the data.
+    data: usize,
+    /// The active lanes, each with its address, and true if the address is in the wave's scratch.
+    lanes: Vec<(usize, u64, bool)>,
 }
 
 /// A side result of an instruction.
@@ -169,6 +184,14 @@ impl Machine {
             scratch: vec![0; SCRATCH * lanes],
             memory,
         };
+        if program.has_scratch_descriptor {
+            // As the runtime makes it: swizzled by dwords and lanes, with the lane's number added to the index.
+            let [index_stride, lanes] = [2 + u32::from(lanes == 64), lanes as u32];
+            machine.s[0] = SCRATCH_ADDRESS as u32;
+            machine.s[1] = 1 << 31;
+            machine.s[2] = SCRATCH as u32 * lanes;
+            machine.s[3] = 1 << 23 | index_stride << 21 | 1 << 19;
+        }
         machine.s[program.arguments] = ARGUMENTS as u32;
         for lane in 0..lanes {
             machine.v[0][lane] = lane as u32;
@@ -252,6 +275,15 @@ impl Machine {
             }
             Operand::Vectors(first, _) => Some(self.v[first][lane].into()),
             other => self.wide(other),
+        }
+    }
+
+    /// Adds memory after a region, so that accesses past its end have an effect.
+    ///
+    /// * `length`: the size of the region then, in bytes.
+    pub fn extend_memory(&mut self, address: u64, length: usize) {
+        if let Some((_, bytes)) = self.memory.iter_mut().find(|(start, _)| *start == address) {
+            bytes.resize(length, 0);
         }
     }
 
@@ -352,20 +384,7 @@ impl Machine {
             _ => {}
         }
         if let Some(size) = name.strip_prefix("load_") {
-            let count = match size {
-                "dword" | "b32" => 1,
-                "dwordx2" | "b64" => 2,
-                "dwordx4" | "b128" => 4,
-                "dwordx8" | "b256" => 8,
-                _ => return None,
-            };
-            let offset = match b {
-                Operand::Number(offset) => offset,
-                Operand::Null => one.offset,
-                Operand::Scalars(first, _) => i64::from(self.s[first]) + one.offset,
-                _ => return None,
-            };
-            let address = self.wide(a)?.wrapping_add_signed(offset);
+            let (address, count) = self.scalar_load(size, one)?;
             let Operand::Scalars(first, _) = dst else {
                 return None;
             };
@@ -680,6 +699,43 @@ impl Machine {
         Some(())
     }
 
+    /// Returns the addresses in memory that an instruction is about to access, by lane, and the number of bytes in each. A scalar load has
+    /// lane 0. Returns None for other instructions, and for accesses to scratch alone.
+    #[must_use]
+    pub fn touched(&self, one: &Instruction) -> Option<(Vec<(usize, u64)>, u64)> {
+        if let Some(size) = one.name.strip_prefix("s_load_") {
+            let (address, count) = self.scalar_load(size, one)?;
+            return Some((vec![(0, address)], 4 * count as u64));
+        }
+        let access = self.lanes_of_access(&one.name, &one.operands, one.offset)?;
+        let lanes = access.lanes.into_iter();
+        let in_memory = lanes.filter(|(_, _, is_scratch)| !is_scratch);
+        let in_memory: Vec<(usize, u64)> = in_memory.map(|(lane, at, _)| (lane, at)).collect();
+        (!in_memory.is_empty()).then_some((in_memory, 4 * access.count as u64))
+    }
+
+    /// Returns the address of a scalar load, and the number of dwords.
+    ///
+    /// * `size`: the name after `s_load_`.
+    fn scalar_load(&self, size: &str, one: &Instruction) -> Option<(u64, usize)> {
+        let count = match size {
+            "dword" | "b32" => 1,
+            "dwordx2" | "b64" => 2,
+            "dwordx3" | "b96" => 3,
+            "dwordx4" | "b128" => 4,
+            "dwordx8" | "b256" => 8,
+            _ => return None,
+        };
+        let offset = match *one.operands.get(2)? {
+            Operand::Number(offset) => offset,
+            Operand::Null => one.offset,
+            Operand::Scalars(first, _) => i64::from(self.s[first]) + one.offset,
+            _ => return None,
+        };
+        let base = self.wide(*one.operands.get(1)?)?;
+        Some((base.wrapping_add_signed(offset), count))
+    }
+
     /// Loads and stores.
     fn access(&mut self, name: &str, operands: &[Operand], offset: i64) -> Option<()> {
         let (kind, rest) = name.split_once('_')?;
@@ -688,6 +744,36 @@ impl Machine {
             || rest.contains("wb")
         {
             return Some(());
+        }
+        let access = self.lanes_of_access(name, operands, offset)?;
+        let lanes = self.lanes() as i64;
+        for (lane, start, is_scratch) in access.lanes {
+            for n in 0..access.count {
+                let bytes: &mut [u8] = if is_scratch {
+                    // A dword of each lane, one after the other.
+                    let row = start.wrapping_add_signed(4 * n as i64 * lanes + 4 * lane as i64);
+                    let at = usize::try_from(row).ok()?;
+                    self.scratch.get_mut(at..at + 4)?
+                } else {
+                    let (region, at) = self.region(start + 4 * n as u64, 4)?;
+                    &mut self.memory[region].1[at..at + 4]
+                };
+                let register = access.data + n;
+                if access.is_store {
+                    bytes.copy_from_slice(&self.v[register][lane].to_le_bytes());
+                } else {
+                    self.v[register][lane] = u32::from_le_bytes(bytes.try_into().ok()?);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Returns the active lanes of a load or store with their addresses. The instruction must be one of these.
+    fn lanes_of_access(&self, name: &str, operands: &[Operand], offset: i64) -> Option<Access> {
+        let (kind, rest) = name.split_once('_')?;
+        if !matches!(kind, "buffer" | "global" | "flat" | "scratch") {
+            return None;
         }
         let (what, size) = rest.split_once('_')?;
         let count = match size {
@@ -706,6 +792,12 @@ impl Machine {
         };
         let Operand::Vectors(data, _) = data else {
             return None;
+        };
+        let mut found = Access {
+            is_store,
+            count,
+            data,
+            lanes: Vec::new(),
         };
         let lanes = self.lanes() as i64;
         for lane in self.active() {
@@ -738,30 +830,22 @@ impl Machine {
                     }
                 }
             };
-            for n in 0..count {
-                let bytes: &mut [u8] = if is_scratch {
-                    // A dword of each lane, one after the other.
-                    let row = start.wrapping_add_signed(4 * n as i64 * lanes + 4 * lane as i64);
-                    let at = usize::try_from(row).ok()?;
-                    self.scratch.get_mut(at..at + 4)?
-                } else {
-                    let (region, at) = self.region(start + 4 * n as u64, 4)?;
-                    &mut self.memory[region].1[at..at + 4]
-                };
-                if is_store {
-                    bytes.copy_from_slice(&self.v[data + n][lane].to_le_bytes());
-                } else {
-                    self.v[data + n][lane] = u32::from_le_bytes(bytes.try_into().ok()?);
-                }
-            }
+            found.lanes.push((lane, start, is_scratch));
         }
-        Some(())
+        Some(found)
     }
 }
 
 impl Wave for Machine {
     fn wave_size(&self) -> WaveSize {
         self.wave_size
+    }
+
+    fn apertures(&self) -> Option<Apertures> {
+        Some(Apertures {
+            shared_base: SHARED_BASE,
+            private_base: u64::from(PRIVATE_BASE) << 32,
+        })
     }
 
     fn read_register(

@@ -6,7 +6,7 @@ use std::path::Path;
 use hetdwarf::arch::WaveSize;
 use object::{Object, ObjectSegment, ObjectSymbol};
 
-use dwarf_tests::disassembly::{Line, disassemble};
+use crate::disassembly::{Line, disassemble};
 
 /// The positions of EXEC, VCC and M0 among the scalar registers.
 pub const EXEC: usize = 126;
@@ -19,6 +19,8 @@ pub const AGPRS: usize = 256;
 
 /// The upper half of addresses of the private aperture.
 pub const PRIVATE_BASE: u32 = 0x0002_0000;
+/// The first address of the aperture of local memory.
+pub const SHARED_BASE: u64 = 0x0001_0000_0000_0000;
 
 /// An operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +73,8 @@ pub struct Program {
     pub entry: u64,
     /// The scalar register with the address of its arguments.
     pub arguments: usize,
+    /// True if the first four scalar registers have the buffer descriptor of scratch.
+    pub has_scratch_descriptor: bool,
 }
 
 fn number(text: &str) -> Option<i64> {
@@ -95,7 +99,7 @@ fn operand(text: &str) -> Operand {
         "exec_hi" => return Operand::Scalars(EXEC + 1, 1),
         "null" | "off" => return Operand::Null,
         "src_private_base" => return Operand::Number(i64::from(PRIVATE_BASE) << 32),
-        "src_shared_base" => return Operand::Number(0x0001_0000_0000_0000),
+        "src_shared_base" => return Operand::Number(SHARED_BASE.cast_signed()),
         _ => {}
     }
     let literal = text
@@ -224,6 +228,7 @@ impl Program {
             wave_size,
             entry: symbol("k"),
             arguments,
+            has_scratch_descriptor: properties & 1 == 1,
         }
     }
 
