@@ -979,7 +979,7 @@ fn a_callback_that_fails_keeps_its_status() {
             let message = text(hetdwarf_last_error());
             assert_eq!(found, expected, "{given}: {message}");
             assert!(
-                message.contains(&format!("gave status {given}")),
+                message.contains(&format!("returned status {given}")),
                 "{message}"
             );
         };

@@ -29,7 +29,7 @@ pub(crate) fn run(
     let first = match arguments.object.to_str() {
         _ if !is_core => None,
         Some(text) => Some(text.to_owned()),
-        None => return Err(Failure::new("EXPR: it is not in UTF-8")),
+        None => return Err(Failure::new("EXPR: not UTF-8")),
     };
     let expressions: Vec<String> = first
         .into_iter()

@@ -105,7 +105,7 @@ fn mask(value: &Bound<'_, PyAny>, depth: u32) -> PyResult<MaskPlace> {
 
 fn region(value: &Bound<'_, PyAny>, depth: u32) -> PyResult<Region> {
     let depth = depth.checked_sub(1);
-    let depth = depth.ok_or_else(|| PyValueError::new_err("regions are nested too deep"))?;
+    let depth = depth.ok_or_else(|| PyValueError::new_err("regions are nested too deeply"))?;
     let dict = value
         .cast::<PyDict>()
         .map_err(|_| wrong("a region is a dict with masks and phases"))?;

@@ -398,7 +398,7 @@ impl Object {
         assembler: Option<&str>,
     ) -> PyResult<Vec<Finding>> {
         let jobs = NonZeroUsize::new(jobs.min(MOST_JOBS));
-        let jobs = jobs.ok_or_else(|| PyValueError::new_err("jobs has to be at least 1"))?;
+        let jobs = jobs.ok_or_else(|| PyValueError::new_err("jobs must be at least 1"))?;
         let mut selection = selection(rules.as_deref(), profile)?;
         if let Some(name) = assembler {
             let known = Assembler::ALL

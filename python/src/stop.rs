@@ -149,7 +149,7 @@ impl StopData {
         ),
     ) -> PyResult<()> {
         let WaveSource::Callbacks(callbacks) = &self.wave else {
-            let message = "only a wave of your own can be written to".to_owned();
+            let message = "only a wave implemented in Python can be written to".to_owned();
             return Err(Failure::Unsupported(message).into());
         };
         let destination = self.ask_frame(py, level, move |frame| place(frame))?;

@@ -360,7 +360,7 @@ impl Wave for Asked {
 /// Returns the error for a wave that returned the wrong number of bytes.
 fn too_few(found: usize, asked: usize) -> PyErr {
     Malformed::new_err(format!(
-        "the wave gave {found} bytes where {asked} were asked for"
+        "the wave returned {found} bytes instead of {asked}"
     ))
 }
 

@@ -14,7 +14,7 @@ impl StopFrame<'_, '_, '_> {
     pub fn no_location(&self, value: &VariableValue<'_>) -> String {
         let variable = &value.variable;
         match variable.location {
-            _ if variable.is_omitted => "this instance of the function is without it".to_owned(),
+            _ if variable.is_omitted => "not present in this inlined copy".to_owned(),
             None => "the compiler gave it no location".to_owned(),
             Some(LocationAttribute::Expression(_)) => "its location is undefined".to_owned(),
             Some(LocationAttribute::List { .. }) => {

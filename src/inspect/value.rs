@@ -15,7 +15,7 @@ use crate::eval::{Doubt, LocationGap};
 use crate::location::{Bits, LaneBits, Location};
 
 /// The message for bytes that the debugger does not supply.
-pub(crate) const NOT_SAID: &str = "the wave does not say what is there";
+pub(crate) const NOT_SAID: &str = "the register or memory is not available";
 
 /// The convention used for a variable's location.
 #[non_exhaustive]
@@ -246,7 +246,7 @@ impl Rare {
 }
 
 /// The message for an array without bounds.
-const OPEN: &str = "its type does not say how many elements there are";
+const OPEN: &str = "its type has no number of elements";
 
 /// The unsupported features of a type, as text.
 #[derive(Clone, Debug, Default)]
@@ -284,7 +284,7 @@ impl NotUnderstood {
 }
 
 fn not_understood(what: &str, name: &str) -> String {
-    format!("{what} has {name}, which is not understood")
+    format!("{what} has {name}, which is not supported")
 }
 
 /// The source of the bits.

@@ -152,7 +152,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         match self.held(step)? {
             Held::Object(object) => Ok(object),
             Held::Number(_) | Held::Moved { .. } => Err(NoValue::NoAddress(
-                "it is a value, and in no place".to_owned(),
+                "it is a value without a place".to_owned(),
             )),
         }
     }

@@ -38,7 +38,7 @@ pub(super) const PER_LINE: u64 = 64;
 const PER_LANE: u64 = 8;
 
 /// The message for a waiting lane in which the variable has no value.
-const NOT_WAITING: &str = "it has no location where the lane waits, or one in registers that the wave has used for other lanes since";
+const NOT_WAITING: &str = "it has no location where the lane waits, or a location in registers that were reused for other lanes";
 
 /// A note on a value that holds for all lanes.
 #[non_exhaustive]
@@ -62,7 +62,7 @@ impl ValueNote {
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
-            ValueNote::Prologue => "the prologue is not over: it may not have been written yet",
+            ValueNote::Prologue => "stopped in the prologue; may not be set yet",
         }
     }
 }
@@ -71,7 +71,7 @@ impl ValueNote {
 pub(super) fn warnings(types: &TypeTable) -> Vec<Untrusted<'static>> {
     let bound = types.wrong_lower_bound().map(|bound| {
         format!(
-            "an array is said to start at the index {bound}, which its language does not have: the indices are those of the language"
+            "an array has the lower bound {bound}, which its language does not allow: the indices of the language are shown"
         )
     });
     bound.into_iter().map(Untrusted::from).collect()
@@ -79,7 +79,7 @@ pub(super) fn warnings(types: &TypeTable) -> Vec<Untrusted<'static>> {
 
 /// The note if EXEC is not known.
 const EXEC_UNKNOWN: &str =
-    "EXEC is not in the wave's registers: every lane is shown, whether it executes or not";
+    "EXEC is not among the wave's registers: every lane is shown, active or not";
 
 /// The document.
 #[non_exhaustive]

@@ -124,7 +124,7 @@ impl fmt::Display for NoValue {
                 (other, _) => write!(f, "`{name}` is {}", other.name()),
             },
             NoValue::OptimizedOut => f.write_str("it needs bits that were optimized out"),
-            NoValue::Unavailable => f.write_str("the wave does not say what is there"),
+            NoValue::Unavailable => f.write_str("the register or memory is not available"),
             NoValue::DivisionByZero => f.write_str("division by zero"),
             NoValue::NullPointer(AddressSpace::None) => f.write_str("the pointer is null"),
             NoValue::NullPointer(space) => {
@@ -135,7 +135,7 @@ impl fmt::Display for NoValue {
             }
             NoValue::NoAddress(reason) => write!(f, "it has no address: {reason}"),
             NoValue::OutsideOfObject => {
-                f.write_str("it lies outside of an object that is not in memory")
+                f.write_str("it is outside of an object that is not in memory")
             }
             NoValue::NotInSpace { from, address, to } => {
                 write!(f, "{from}#{address:#x} is not in the address space {to}")
@@ -148,7 +148,7 @@ impl fmt::Display for NoValue {
                     Limit::Value.name()
                 )
             }
-            NoValue::UnknownLayout => f.write_str("where it starts is not known"),
+            NoValue::UnknownLayout => f.write_str("its start is unknown"),
             NoValue::OutOfBounds {
                 index, count: 0, ..
             } => {
@@ -167,10 +167,8 @@ impl fmt::Display for NoValue {
             }
             NoValue::OtherVariant {
                 present: Some(name),
-            } => write!(f, "the variant that is present is `{name}`"),
-            NoValue::OtherVariant { present: None } => {
-                f.write_str("the variant that has it is not present")
-            }
+            } => write!(f, "the active variant is `{name}`"),
+            NoValue::OtherVariant { present: None } => f.write_str("its variant is not active"),
             NoValue::NoVariant(why) => f.write_str(why),
             NoValue::Error(error) => error.fmt(f),
         }

@@ -183,7 +183,7 @@ impl<'w> Writer<'w> {
             for document in documents.iter_mut().filter(|lane| lane.is_readable()) {
                 if let Err(error) = self.children(tree, value, document, types) {
                     self.completeness.note(&error);
-                    document.message = Some(format!("its parts are not listed: {error}").into());
+                    document.message = Some(format!("its members are not listed: {error}").into());
                 }
             }
         }
