@@ -1382,7 +1382,8 @@ typedef struct hetdwarf_lanes {
   uint64_t *byte_sizes;
   /// Get the value as a debugger of C prints it; NULL if there is none.
   const char **texts;
-  /// Get why there is no value, or not all of it, for people; NULL if there is nothing to say.
+  /// Get why there is no value, or not all of it, for people; of a value that the debugging information does not give, since when it is
+  /// what it is, and what keeps it; NULL if there is nothing to say.
   const char **messages;
   /// Get, of a value that the debugging information does not give (`HETDWARF_LANE_ENTRY`, `HETDWARF_LANE_LAST_KNOWN`), where it comes from:
   /// `kernarg`, `call-site`, `register`, `slot` or `computed`; NULL of any other.
@@ -1393,6 +1394,29 @@ typedef struct hetdwarf_lanes {
   /// Zero.
   uint64_t reserved[2];
 } hetdwarf_lanes;
+
+/// A value in a lane that the debugging information does not give. It may have changed since. Strings belong to the values; NULL if there is
+/// none.
+typedef struct hetdwarf_earlier {
+  /// `sizeof(hetdwarf_earlier)`, set by the caller.
+  size_t size;
+  /// `HETDWARF_LANE_ENTRY` or `HETDWARF_LANE_LAST_KNOWN`.
+  uint32_t state;
+  /// Zero.
+  uint32_t padding;
+  /// What keeps it: `kernarg`, `call-site`, `register`, `slot` or `computed`.
+  const char *origin;
+  /// Since when, as text: `at entry`, `as of line 12` or, without a line, `as of 0x1a40`.
+  const char *text;
+  /// The address of the process at which the debugging information gave it last; 0 of a value on entry.
+  uint64_t pc;
+  /// The path of the source file there.
+  const char *path;
+  /// The line there; 0 if it is not known.
+  uint64_t line;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_earlier;
 
 /// A finding. Strings are valid until the callback returns; NULL if there is none. Numbers that are not known are
 /// `UINT64_MAX`.
@@ -1544,6 +1568,36 @@ hetdwarf_status hetdwarf_core_get_wave(const struct hetdwarf_core *core,
 hetdwarf_status hetdwarf_core_stop(const struct hetdwarf_core *core,
                                    size_t index,
                                    struct hetdwarf_stop **stop);
+
+/// Returns the document of `hetdwarf info --format json --descriptor` about an object, with its sections, units and producers.
+///
+/// * `json`: gets a string that belongs to the object.
+///
+/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+hetdwarf_status hetdwarf_object_info_json(const struct hetdwarf_object *object,
+                                          const char **json);
+
+/// Returns the document of `hetdwarf coverage --format json` about an object: of the bytes of code in the scope of each variable, how many
+/// have a location, or an earlier value. The name of the file in it is empty.
+///
+/// * `json`: gets a string that belongs to the object.
+///
+/// Errors: those of arguments. The document says what could not be read, and which limit ended it.
+hetdwarf_status hetdwarf_object_coverage_json(const struct hetdwarf_object *object,
+                                              const char **json);
+
+/// Returns the document of `hetdwarf compare --format json` about two builds of an object: which variables lost or gained locations, and where
+/// call frame information and lines differ for equal code. The names of the files in it are empty.
+///
+/// * `old`: the build that `object` is compared with; it may be the same.
+/// * `tolerance`: `fell` is true in the document if coverage fell by more percent points than this.
+/// * `json`: gets a string that belongs to `object`.
+///
+/// Errors: those of arguments. The document says which limit ended it.
+hetdwarf_status hetdwarf_object_compare_json(const struct hetdwarf_object *object,
+                                             const struct hetdwarf_object *old,
+                                             double tolerance,
+                                             const char **json);
 
 /// Evaluates an expression of DWARF.
 ///
@@ -1882,14 +1936,6 @@ hetdwarf_status hetdwarf_object_open_with(const struct hetdwarf_opening *opening
 /// Errors: those of arguments.
 hetdwarf_status hetdwarf_object_get_info(const struct hetdwarf_object *object,
                                          struct hetdwarf_object_info *info);
-
-/// Returns the document of `hetdwarf info --format json` about an object, with its sections, units and producers.
-///
-/// * `json`: gets a string that belongs to the object.
-///
-/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
-hetdwarf_status hetdwarf_object_info_json(const struct hetdwarf_object *object,
-                                          const char **json);
 
 /// A kernel of an object.
 ///
@@ -2315,6 +2361,19 @@ hetdwarf_status hetdwarf_values_get_info(const struct hetdwarf_values *values,
 hetdwarf_status hetdwarf_values_read(const struct hetdwarf_values *values,
                                      size_t index,
                                      const struct hetdwarf_lanes *lanes);
+
+/// What is known of a value in a lane that the debugging information does not give: what keeps it, and since when.
+///
+/// * `index`: below the count.
+/// * `lane`: the lane.
+/// * `earlier`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such value, if the state of the lane is neither `HETDWARF_LANE_ENTRY` nor
+/// `HETDWARF_LANE_LAST_KNOWN`, and of a part: the value that it is a part of says it. `HETDWARF_INVALID_ARGUMENT` if there is no such lane.
+hetdwarf_status hetdwarf_values_earlier(const struct hetdwarf_values *values,
+                                        size_t index,
+                                        uint32_t lane,
+                                        struct hetdwarf_earlier *earlier);
 
 /// The name of a state as documents have it, `optimized-out` for example; `?` for numbers that are none. It is valid for
 /// ever.

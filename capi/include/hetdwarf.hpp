@@ -410,6 +410,11 @@ public:
     return found;
   }
 
+  /// What keeps a value in a lane that the debugging information does not give, and since when it is what it is.
+  result<hetdwarf_earlier> earlier(std::size_t index, std::uint32_t lane) const {
+    return detail::filled<hetdwarf_earlier>(hetdwarf_values_earlier, get(), index, lane);
+  }
+
   /// The members, elements or target of a value in a lane, which are values in that lane; and how many more elements there are.
   result<std::pair<values, std::uint64_t>> parts(std::size_t index, std::uint32_t lane, std::uint64_t first = 0,
                                                  std::uint64_t most = 200) const {
@@ -568,6 +573,22 @@ public:
   /// What `hetdwarf info --format json` says of it.
   result<std::string_view> info_json() const {
     auto text = detail::given<const char *>(hetdwarf_object_info_json, get());
+    if (!text)
+      return text.error();
+    return std::string_view(*text);
+  }
+
+  /// What `hetdwarf coverage --format json` says of it.
+  result<std::string_view> coverage_json() const {
+    auto text = detail::given<const char *>(hetdwarf_object_coverage_json, get());
+    if (!text)
+      return text.error();
+    return std::string_view(*text);
+  }
+
+  /// What `hetdwarf compare OLD NEW --format json` says, of which this is the new one.
+  result<std::string_view> compare_json(const object &old, double tolerance = 0) const {
+    auto text = detail::given<const char *>(hetdwarf_object_compare_json, get(), old.get(), tolerance);
     if (!text)
       return text.error();
     return std::string_view(*text);

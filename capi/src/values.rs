@@ -1,6 +1,7 @@
 //! Provides values in all lanes at once: variables of a frame, C expressions, and the parts of values in a lane.
 
 mod content;
+mod earlier;
 mod lane;
 mod parts;
 
@@ -24,6 +25,7 @@ use crate::text::{NewTexts, given};
 pub(crate) use content::SharedTypes;
 pub(crate) use content::Values;
 use content::{Content, Item, shared};
+pub use earlier::*;
 pub use lane::*;
 pub use parts::*;
 
@@ -98,7 +100,8 @@ pub struct hetdwarf_lanes {
     pub byte_sizes: *mut u64,
     /// Get the value as a debugger of C prints it; NULL if there is none.
     pub texts: *mut *const c_char,
-    /// Get why there is no value, or not all of it, for people; NULL if there is nothing to say.
+    /// Get why there is no value, or not all of it, for people; of a value that the debugging information does not give, since when it is
+    /// what it is, and what keeps it; NULL if there is nothing to say.
     pub messages: *mut *const c_char,
     /// Get, of a value that the debugging information does not give (`HETDWARF_LANE_ENTRY`, `HETDWARF_LANE_LAST_KNOWN`), where it comes from:
     /// `kernarg`, `call-site`, `register`, `slot` or `computed`; NULL of any other.

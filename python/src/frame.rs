@@ -37,7 +37,7 @@ pub type Variables = Arc<Vec<Py<Variable>>>;
 /// >>> frame.register("exec")
 /// 4042322160
 /// >>> frame.evaluate("DW_OP_call_frame_cfa", lane=5)["lanes"][0]["result"]["places"][0]["address_space"]
-/// 'private_lane'
+/// 'private_wave'
 ///
 /// ```
 #[pyclass(frozen, module = "hetdwarf")]
