@@ -1582,7 +1582,7 @@ hetdwarf_status hetdwarf_object_info_json(const struct hetdwarf_object *object,
 ///
 /// * `json`: gets a string that belongs to the object.
 ///
-/// Errors: those of arguments. The document says what could not be read, and which limit ended it.
+/// Errors: `HETDWARF_INVALID_ARGUMENT`. The document names unreadable parts, and the limit that ended it.
 hetdwarf_status hetdwarf_object_coverage_json(const struct hetdwarf_object *object,
                                               const char **json);
 
@@ -1593,7 +1593,7 @@ hetdwarf_status hetdwarf_object_coverage_json(const struct hetdwarf_object *obje
 /// * `tolerance`: `fell` is true in the document if coverage fell by more percent points than this.
 /// * `json`: gets a string that belongs to `object`.
 ///
-/// Errors: those of arguments. The document says which limit ended it.
+/// Errors: `HETDWARF_INVALID_ARGUMENT`. The document names the limit that ended it.
 hetdwarf_status hetdwarf_object_compare_json(const struct hetdwarf_object *object,
                                              const struct hetdwarf_object *old,
                                              double tolerance,

@@ -47,7 +47,7 @@ pub unsafe extern "C" fn hetdwarf_object_info_json(
 ///
 /// * `json`: gets a string that belongs to the object.
 ///
-/// Errors: those of arguments. The document says what could not be read, and which limit ended it.
+/// Errors: `HETDWARF_INVALID_ARGUMENT`. The document names unreadable parts, and the limit that ended it.
 ///
 /// # Safety
 /// Pointers are NULL or as said above.
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn hetdwarf_object_coverage_json(
 /// * `tolerance`: `fell` is true in the document if coverage fell by more percent points than this.
 /// * `json`: gets a string that belongs to `object`.
 ///
-/// Errors: those of arguments. The document says which limit ended it.
+/// Errors: `HETDWARF_INVALID_ARGUMENT`. The document names the limit that ended it.
 ///
 /// # Safety
 /// Pointers are NULL or as said above.

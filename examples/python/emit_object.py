@@ -2,7 +2,7 @@
 
     python emit_object.py [OUT]
 
-The function is the one of `examples/emit_object`, given as a control-flow graph. `relocatable` writes ELF files, for any function.
+The function comes from `examples/emit_object`. It is given as a control-flow graph. `relocatable` writes ELF files, for any function.
 """
 
 from __future__ import annotations

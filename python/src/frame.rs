@@ -297,7 +297,7 @@ impl Frame {
     /// llvm-dwarfdump prints them. `eval` takes expressions of C.
     ///
     /// The answer is that of `hetdwarf eval --format json` for the lanes: all of the wave (`"all"`), one, or, by default, the one in focus of a
-    /// snapshot that has one. The stop says how it is read: by the letter if it is strict.
+    /// snapshot that has one. A strict stop evaluates exactly as specified.
     ///
     /// * read: how many bits are read at the location, or of the value.
     /// * result: `any`, `location` or `value`: what the result has to be.

@@ -259,7 +259,7 @@ impl LanePcWriter {
     /// | change | masks | meaning |
     /// |---|---|---|
     /// | `save` | to | a place gets EXEC: the mask of a region begins |
-    /// | `save-others` | to | a place gets the active lanes for which the next condition is false: those of an `else` |
+    /// | `save-others` | to | a place gets the active lanes for which the next condition is false: an `else` begins |
     /// | `clear` | to | a place gets no lanes: a mask of lanes that left begins |
     /// | `move` | from, to | a mask is in another place from then on |
     /// | `clobber` | place | a place gets something that is no mask |
@@ -267,7 +267,7 @@ impl LanePcWriter {
     /// | `and-not` | mask | the active lanes are taken out of a mask |
     /// | `and` | | EXEC keeps the lanes for which a condition is true |
     /// | `flip` | from | EXEC gets the lanes of a mask that were not active: from `then` to `else` |
-    /// | `restore` | from | EXEC gets the lanes of a mask: those that were saved, or those of an `else` |
+    /// | `restore` | from | EXEC gets the lanes of a mask: the saved lanes, or the lanes of an `else` |
     /// | `leave` | | EXEC becomes zero: the active lanes leave the regions from whose masks they were just taken |
     /// | `whole-wave` | | EXEC gets lanes that are not active, for whole or quad wave mode |
     fn graph(

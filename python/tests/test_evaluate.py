@@ -85,7 +85,7 @@ def test_a_wave_of_python_is_asked(structs: Path) -> None:
     def fails(*_: Any) -> bytes:
         raise KeyError("the process has ended")
 
-    wave.read_register = fails  # type: ignore[method-assign]
+    setattr(wave, "read_register", fails)
     with pytest.raises(KeyError, match="has ended"):
         frame.evaluate("DW_OP_regx SGPR7", 0, 32)
 
