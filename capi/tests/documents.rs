@@ -20,13 +20,12 @@ use hetdwarf_capi::*;
 use serde_json::Value;
 
 fn text(place: *const c_char) -> Option<String> {
+    if place.is_null() {
+        return None;
+    }
     // SAFETY: strings of the library end with a NUL.
-    (!place.is_null()).then(|| {
-        unsafe { CStr::from_ptr(place) }
-            .to_str()
-            .unwrap()
-            .to_owned()
-    })
+    let text = unsafe { CStr::from_ptr(place) };
+    Some(text.to_str().unwrap().to_owned())
 }
 
 fn ok(status: hetdwarf_status) {
@@ -106,6 +105,24 @@ fn documents_are_those_of_the_command() {
             of_command(&["coverage", path, "--format", "json"]),
             "{path}"
         );
+    }
+}
+
+#[test]
+fn the_number_of_an_object_in_a_bundle_is_in_its_document() {
+    let path = &fixtures("object", ".hipfb")[0];
+    let listed = common::hetdwarf(&["info", path, "--format", "json"]);
+    let count = listed["objects"].as_array().unwrap().len();
+    assert!(count > 1, "{count}");
+    for index in 0..count {
+        let number = index.to_string();
+        let object = Object::open(Path::new(path), Some(&number));
+        // SAFETY: the handle is live.
+        let found = json(|place| unsafe { hetdwarf_object_info_json(object.0, place) });
+        let arguments = ["info", path, "--index", &number, "--descriptor", "--format"];
+        let info = common::hetdwarf(&[&arguments[..], &["json"]].concat());
+        assert_eq!(found, info["object"], "{path}");
+        assert_eq!(found["index"], index);
     }
 }
 

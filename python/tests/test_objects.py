@@ -14,6 +14,7 @@ import pytest
 from conftest import FIXTURES
 
 OBJECTS = sorted(path for folder in ("waves", "corpus", "shapes", "linked") for path in FIXTURES.glob(f"{folder}/**/*.hsaco"))
+OBJECTS += sorted(FIXTURES.glob("object/*.hipfb"))
 
 
 def document(command: str, *arguments: Any) -> Any:
