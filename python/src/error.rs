@@ -157,7 +157,7 @@ impl From<Failure> for PyErr {
 
 fn of_library(error: &hetdwarf::Error, message: String) -> PyErr {
     match error.kind() {
-        ErrorKind::Limit { .. } => Limit::new_err(message),
+        ErrorKind::Limit { .. } | ErrorKind::TooMany { .. } => Limit::new_err(message),
         ErrorKind::Unavailable { .. } => Unavailable::new_err(message),
         ErrorKind::UndefinedRead => OptimizedOut::new_err(message),
         ErrorKind::Unsupported(_) => Unsupported::new_err(message),

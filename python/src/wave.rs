@@ -49,6 +49,14 @@ impl WaveSource {
         }
     }
 
+    /// Returns the lane in focus of a snapshot, if it has one.
+    pub fn focus_lane(&self) -> Option<Lane> {
+        match self {
+            WaveSource::Snapshot(wave) => wave.focus_lane(),
+            WaveSource::Callbacks(_) | WaveSource::Core(..) => None,
+        }
+    }
+
     fn parse(text: &[u8], name: &str) -> PyResult<WaveSource> {
         let wave = Snapshot::from_json(text);
         let wave = wave.map_err(|error| Malformed::new_err(shown(&format!("{name}: {error}"))))?;

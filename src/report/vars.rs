@@ -27,8 +27,7 @@ use children::is_none;
 pub use empty::EmptyReason;
 pub use hidden::HiddenDocument;
 pub(super) use places::Places;
-pub(super) use recovered::RecoveredDocuments;
-pub use recovered::{AsOfDocument, RecoveredDocument};
+pub use recovered::{AsOfDocument, RecoveredDocument, RecoveredDocuments};
 use writer::Writer;
 
 /// The number of letters or entries that are charged for a line of output.
