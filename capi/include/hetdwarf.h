@@ -1388,8 +1388,8 @@ typedef struct hetdwarf_lanes {
   uint64_t *byte_sizes;
   /// Gets the value as a C debugger prints it; NULL if there is no value.
   const char **texts;
-  /// Get why there is no value, or not all of it, for people; of a value that the debugging information does not give, since when it is
-  /// what it is, and what keeps it; NULL if there is nothing to say.
+  /// Gets the message that explains a missing or incomplete value, or the source of a value that the debugging information does not give; NULL
+  /// if there is no message.
   const char **messages;
   /// Gets the source of a value in the states `HETDWARF_LANE_ENTRY` and `HETDWARF_LANE_LAST_KNOWN`: `kernarg`, `call-site`, `register`,
   /// `slot` or `computed`; NULL for any other value.
@@ -1424,8 +1424,7 @@ typedef struct hetdwarf_earlier {
   uint64_t reserved[4];
 } hetdwarf_earlier;
 
-/// A finding. Strings are valid until the callback returns; NULL if there is none. Numbers that are not known are
-/// `UINT64_MAX`.
+/// A finding. Strings are valid until the callback returns, and are NULL if absent. Unknown numbers are `UINT64_MAX`.
 typedef struct hetdwarf_finding {
   /// `sizeof(hetdwarf_finding)` of the library.
   size_t size;
@@ -1510,7 +1509,8 @@ hetdwarf_status hetdwarf_cfi_write(struct hetdwarf_cfi *cfi, struct hetdwarf_sec
 /// * `text`: gets a string that belongs to the writer.
 ///
 /// Errors: `HETDWARF_UNSUPPORTED` for rules that the assembler has no directive for.
-hetdwarf_status hetdwarf_cfi_text(struct hetdwarf_cfi *cfi, const char **text);
+hetdwarf_status hetdwarf_cfi_text(struct hetdwarf_cfi *cfi,
+                                  const char **text);
 
 /// Opens a core file: a merged one, or the GPU's and the host's in either order.
 ///
@@ -1605,7 +1605,7 @@ hetdwarf_status hetdwarf_object_compare_json(const struct hetdwarf_object *objec
                                              double tolerance,
                                              const char **json);
 
-/// Evaluates an expression of DWARF.
+/// Evaluates a DWARF expression.
 ///
 /// * `evaluation`: the expression and its context. All of it, including results, may be freed afterwards.
 /// * `result`: gets the handle, which the caller frees; NULL on error. The stop may be freed first.
@@ -1943,7 +1943,7 @@ hetdwarf_status hetdwarf_object_open_with(const struct hetdwarf_opening *opening
 hetdwarf_status hetdwarf_object_get_info(const struct hetdwarf_object *object,
                                          struct hetdwarf_object_info *info);
 
-/// A kernel of an object.
+/// Returns a kernel of an object.
 ///
 /// * `index`: below `kernel_count`. Kernels are sorted by name.
 /// * `kernel`: gets the answer; the caller sets its `size`.
@@ -2156,7 +2156,10 @@ hetdwarf_status hetdwarf_core_symbolize(const struct hetdwarf_core *core,
 /// * `length`: gets the length of the escaped text without the NUL; may be NULL.
 ///
 /// Errors: `HETDWARF_TOO_SMALL`; `HETDWARF_INVALID_ARGUMENT`. Any thread can call this function.
-hetdwarf_status hetdwarf_escape(const char *text, char *buffer, size_t capacity, size_t *length);
+hetdwarf_status hetdwarf_escape(const char *text,
+                                char *buffer,
+                                size_t capacity,
+                                size_t *length);
 
 /// Returns the types of an object that have a name.
 ///
@@ -2380,8 +2383,7 @@ hetdwarf_status hetdwarf_values_earlier(const struct hetdwarf_values *values,
                                         uint32_t lane,
                                         struct hetdwarf_earlier *earlier);
 
-/// The name of a state as documents have it, `optimized-out` for example; `?` for numbers that are none. It is valid for
-/// ever.
+/// Returns the name of a state as in documents, for example `optimized-out`, or `?` for an unknown number. The string is always valid.
 ///
 /// * `state`: `HETDWARF_LANE_…`.
 const char *hetdwarf_lane_state_name(uint8_t state);

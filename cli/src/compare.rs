@@ -10,8 +10,8 @@ use super::style::BOLD;
 use hetdwarf::coverage::compare;
 use hetdwarf::plural::counted;
 use hetdwarf::report::{
-    CallPathDocument, CompareDocument, CompareFunction, CompareVariable, DifferenceDocument,
-    ShareDocument, write_json_pretty,
+    CallPathDocument, ChangeDocument, CompareDocument, CompareFunction, CompareVariable,
+    DifferenceDocument, ShareDocument, write_json_pretty,
 };
 use hetdwarf::untrusted::Untrusted;
 
@@ -33,6 +33,10 @@ pub(crate) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
         Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => print(&document, out)?,
     }
+    if document.matched == 0 && document.completeness.limit.is_none() {
+        let message = "the debugging information of OLD and NEW has no function in common: nothing was compared";
+        return Err(Failure::new(message));
+    }
     Ok(match (&document.completeness.limit, document.fell) {
         (Some(_), _) => Exit::Incomplete,
         (None, true) => Exit::Negative,
@@ -41,7 +45,13 @@ pub(crate) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
 }
 
 fn print(document: &CompareDocument, out: &mut dyn Write) -> Result<(), Failure> {
-    for function in &document.functions {
+    if document.matched > 0 {
+        writeln!(out, "{}", verdict(document))?;
+    }
+    // The functions that lose most come first.
+    let mut functions: Vec<&CompareFunction> = document.functions.iter().collect();
+    functions.sort_by(|a, b| fall(&b.total).total_cmp(&fall(&a.total)));
+    for function in functions {
         print_function(function, out)?;
     }
     for (names, which) in [(&document.only_old, "old"), (&document.only_new, "new")] {
@@ -53,21 +63,6 @@ fn print(document: &CompareDocument, out: &mut dyn Write) -> Result<(), Failure>
             writeln!(out, "only the {which} version has {first}{more}")?;
         }
     }
-    let total = &document.total;
-    writeln!(
-        out,
-        "{}: {} of the bytes in scope have a location, {} before",
-        counted(document.matched, "function"),
-        percent(&total.new),
-        percent(&total.old)
-    )?;
-    if document.fell {
-        writeln!(
-            out,
-            "coverage fell by more than {} percentage points",
-            document.tolerance
-        )?;
-    }
     if !document.completeness.complete && document.completeness.limit.is_none() {
         writeln!(
             out,
@@ -78,11 +73,52 @@ fn print(document: &CompareDocument, out: &mut dyn Write) -> Result<(), Failure>
     Ok(())
 }
 
+/// Returns the sentence that explains the exit status.
+fn verdict(document: &CompareDocument) -> String {
+    /// The most functions that are named.
+    const MOST: usize = 5;
+    let matched = counted(document.matched, "function");
+    let total = &document.total;
+    let share = format!(
+        "{} of the bytes in scope have a location, {} before",
+        percent(&total.new),
+        percent(&total.old)
+    );
+    if !document.fell {
+        return format!("{matched}: {share}");
+    }
+    let functions = document.functions.iter();
+    let mut falls: Vec<(f64, &CompareFunction)> = functions
+        .map(|one| (fall(&one.total), one))
+        .filter(|(fall, _)| *fall > document.tolerance)
+        .collect();
+    falls.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let named = falls.iter().take(MOST);
+    let mut names: Vec<String> = named
+        .map(|(fall, one)| format!("{} by {fall:.1}", one.function))
+        .collect();
+    if let Some(more) = falls.len().checked_sub(MOST).filter(|more| *more > 0) {
+        names.push(counted(more as u64, "other"));
+    }
+    format!(
+        "coverage fell by more than {} percentage points in {} of {matched}: {}; in all functions together, {share}",
+        document.tolerance,
+        falls.len(),
+        names.join(", ")
+    )
+}
+
+/// Returns the number of percentage points by which coverage fell; negative if it rose, 0 if nothing is in scope.
+fn fall(change: &ChangeDocument) -> f64 {
+    let percent = |share: &ShareDocument| share.percent.unwrap_or_default();
+    percent(&change.old) - percent(&change.new)
+}
+
 fn print_function(function: &CompareFunction, out: &mut dyn Write) -> Result<(), Failure> {
     let code = match (function.new_address, function.same_code) {
         (None, _) => "the new version has no debugging information for it",
-        (Some(_), true) => "same code",
-        (Some(_), false) => "other code",
+        (Some(_), true) => "the same code",
+        (Some(_), false) => "the code differs",
     };
     writeln!(
         out,
@@ -91,8 +127,15 @@ fn print_function(function: &CompareFunction, out: &mut dyn Write) -> Result<(),
         percent(&function.total.new),
         percent(&function.total.old)
     )?;
-    for (variables, what) in [(&function.lost, "lost"), (&function.gained, "gained")] {
+    for (variables, [part, entry]) in [
+        (&function.lost, ["lost", "gone"]),
+        (&function.gained, ["gained", "new"]),
+    ] {
         for variable in variables {
+            // A variable without a location loses nothing together with its entry.
+            let shares = [&variable.old, &variable.new].into_iter().flatten();
+            let is_covered = shares.map(|share| share.dwarf).any(|covered| covered > 0);
+            let what = if is_covered { part } else { entry };
             writeln!(out, "  {what} {}", line(variable))?;
         }
     }
@@ -143,7 +186,7 @@ fn line(variable: &CompareVariable) -> String {
     let calls: Vec<String> = variable.calls.iter().rev().map(name).collect();
     let within = match calls.is_empty() {
         true => String::new(),
-        false => format!(" in {}", calls.join(" in ")),
+        false => format!(" in the inlined call of {}", calls.join(" in ")),
     };
     format!(
         "{}{within}: {}, before {}",

@@ -34,6 +34,13 @@ pub(crate) fn run(
     let document = CoverageDocument::new(files);
     for file in &document.files {
         print_warnings(&file.problems, err)?;
+        if file.functions.is_empty() {
+            let message = format!(
+                "{}: no function has debugging information, so nothing is counted",
+                file.file
+            );
+            print_warnings(&[message.into()], err)?;
+        }
     }
     match arguments.format {
         Format::Json => write_json_pretty(&document, &mut *out)?,
@@ -148,10 +155,11 @@ fn print_kinds<'d>(
 
 /// Returns a share of a whole, in tenths of a percent.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
-    let tenths = u128::from(part)
-        .saturating_mul(1000)
-        .checked_div(whole.into());
-    match tenths {
+    let (part, whole) = (u128::from(part), u128::from(whole));
+    let rounded = part.saturating_mul(1000).saturating_add(whole / 2);
+    // Only the whole is 100 %.
+    let most = if part < whole { 999 } else { u128::MAX };
+    match rounded.checked_div(whole).map(|tenths| tenths.min(most)) {
         Some(tenths) => format!("{}.{} %", tenths / 10, tenths % 10),
         None => "-".to_owned(),
     }
