@@ -2041,7 +2041,8 @@ const char *hetdwarf_version(void);
 /// * `wave`: the wave, which is copied. Functions that use the stop, or handles made from it, call its callbacks on the calling thread.
 /// * `stop`: gets the handle, which the caller frees; NULL on error.
 ///
-/// Errors: only the common ones. If unwinding ends early, `hetdwarf_stop_get_info` returns the reason.
+/// Errors: `HETDWARF_INVALID_ARGUMENT` if waves with this number of lanes cannot run the code. If unwinding ends early,
+/// `hetdwarf_stop_get_info` returns the reason.
 hetdwarf_status hetdwarf_object_stop(const struct hetdwarf_object *object,
                                      const struct hetdwarf_wave *wave,
                                      struct hetdwarf_stop **stop);

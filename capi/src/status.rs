@@ -92,6 +92,7 @@ pub(crate) fn status_of(kind: &ErrorKind) -> hetdwarf_status {
         ErrorKind::Ambiguous(_) => HETDWARF_AMBIGUOUS,
         ErrorKind::MissingContext(_) => HETDWARF_MISSING_CONTEXT,
         ErrorKind::Selection { .. } => HETDWARF_NOT_FOUND,
+        ErrorKind::WrongWaveSize { .. } => HETDWARF_INVALID_ARGUMENT,
         ErrorKind::Access(failure) => {
             let failure = failure.error().downcast_ref::<CallbackFailure>();
             failure.map_or(HETDWARF_CALLBACK_FAILED, CallbackFailure::status)

@@ -215,7 +215,8 @@ pub(crate) fn lane_of(number: i32, wave: &dyn Wave) -> Answer<Option<Lane>> {
 /// * `wave`: the wave, which is copied. Functions that use the stop, or handles made from it, call its callbacks on the calling thread.
 /// * `stop`: gets the handle, which the caller frees; NULL on error.
 ///
-/// Errors: only the common ones. If unwinding ends early, `hetdwarf_stop_get_info` returns the reason.
+/// Errors: `HETDWARF_INVALID_ARGUMENT` if waves with this number of lanes cannot run the code. If unwinding ends early,
+/// `hetdwarf_stop_get_info` returns the reason.
 ///
 /// # Safety
 /// Each pointer is NULL or meets the requirements above; callbacks meet the requirements of their types.
@@ -230,6 +231,8 @@ pub unsafe extern "C" fn hetdwarf_object_stop(
         with(object, |object, lock| {
             give(stop, || {
                 let wave = CallbackWave::new(plain::read(wave)?)?;
+                let program = object.loaded.program();
+                program.object().check_wave_size(wave.wave_size())?;
                 #[expect(
                     clippy::arc_with_non_send_sync,
                     reason = "the lock lets one thread at a time use it"
@@ -261,7 +264,10 @@ pub unsafe extern "C" fn hetdwarf_stop_get_info(
             let stopped = stop.stopped();
             let message = match stop.stack().error() {
                 Some(error) => error.to_string(),
-                None => stopped.text().to_owned(),
+                None => match stop.undescribed_end() {
+                    Ok(Some(reason)) => format!("{}: {reason}", stopped.text()),
+                    Ok(None) | Err(_) => stopped.text().to_owned(),
+                },
             };
             let value = hetdwarf_stop_info {
                 size: 0,

@@ -359,11 +359,10 @@ pub unsafe extern "C" fn hetdwarf_values_find(
             let name = given(name, "name")?;
             let is_meant = |at: &usize| values.name(*at).is_ok_and(|known| known == name);
             let found = (0..values.count()).find(is_meant);
-            let no_such = || {
-                let name = hetdwarf::Untrusted::from(name);
-                Fault::not_found(format!("there is no variable {name}"))
-            };
-            plain::put(index, found.ok_or_else(no_such)?, "index")
+            match found {
+                Some(found) => plain::put(index, found, "index"),
+                None => Err(values.no_such(name)),
+            }
         })
     })
 }

@@ -1185,3 +1185,61 @@ fn addresses_are_symbolized_into_arrays() {
     assert!(ends == [0, count] && count > 0, "{ends:?}");
     unsafe { hetdwarf_free(core.cast()) };
 }
+
+/// The command says the same of these files: `the wave has 64 lanes, but the code is for waves of 32`.
+#[test]
+fn a_wave_that_cannot_run_the_code_is_refused() {
+    let (object, wave) = case("calls");
+    let (object, snapshot) = (open_object(&object), open_snapshot(&wave));
+    let mut wave = sized!(hetdwarf_wave);
+    ok(unsafe { hetdwarf_snapshot_wave(snapshot, &mut wave) });
+    assert_eq!(wave.wave_size, 32);
+    wave.wave_size = 64;
+    let mut stop = null_mut();
+    let status = unsafe { hetdwarf_object_stop(object, &wave, &mut stop) };
+    assert_eq!(status, HETDWARF_INVALID_ARGUMENT);
+    assert_eq!(
+        text(hetdwarf_last_error()),
+        "the wave has 64 lanes, but the code is for waves of 32"
+    );
+    assert!(stop.is_null());
+    free(object);
+    free(snapshot);
+}
+
+#[test]
+fn a_wrong_load_address_and_a_wrong_name_are_explained() {
+    let (object, wave) = case("calls");
+    let (object, snapshot) = (open_object(&object), open_snapshot(&wave));
+    let mut wave = sized!(hetdwarf_wave);
+    ok(unsafe { hetdwarf_snapshot_wave(snapshot, &mut wave) });
+    let loaded_at = wave.load_address;
+    let find = |wave: &hetdwarf_wave, name: &str| {
+        let (mut stop, mut values, mut index) = (null_mut(), null_mut(), 0);
+        ok(unsafe { hetdwarf_object_stop(object, wave, &mut stop) });
+        let mut info = sized!(hetdwarf_stop_info);
+        ok(unsafe { hetdwarf_stop_get_info(stop, &mut info) });
+        let end = text(info.message);
+        ok(unsafe { hetdwarf_stop_variables(stop, 0, &mut values) });
+        let status = unsafe { hetdwarf_values_find(values, c(name).as_ptr(), &mut index) };
+        assert_eq!(status, HETDWARF_NOT_FOUND);
+        let found = (text(hetdwarf_last_error()), end);
+        free(values);
+        free(stop);
+        found
+    };
+    let (name, _) = find(&wave, "nobody");
+    assert!(
+        name.contains("no variable here is called nobody; there are "),
+        "{name}"
+    );
+    wave.load_address = 0;
+    let (name, end) = find(&wave, "nobody");
+    let advice = format!("load address {loaded_at:#x} would fit");
+    assert!(
+        name.ends_with(&advice) && end.ends_with(&advice),
+        "{name}\n{end}"
+    );
+    free(object);
+    free(snapshot);
+}

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::arguments::{CompareArguments, Format};
 use super::failure::{Exit, Failure, print_limit};
-use super::input::with_program;
+use super::input::{input_name, with_program};
 use super::or_unknown;
 use super::style::BOLD;
 use hetdwarf::coverage::compare;
@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
     let (old, new) = (&arguments.old, &arguments.new);
     let document = with_program(old, &arguments.which, |before| {
         with_program(new, &arguments.which, |after| {
-            let [old, new] = [old, new].map(|path| path.to_string_lossy());
+            let [old, new] = [old, new].map(|path| input_name(path).to_string_lossy());
             let found = compare(before, after);
             Ok(CompareDocument::new(
                 &old,

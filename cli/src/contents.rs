@@ -8,17 +8,24 @@
 //! gone, and `interrupt` ends the command with an error.
 //!
 //! Code objects and cores may be compressed ([`Packing`]). They are decompressed into memory, or into a temporary file that is mapped if
-//! they are too large.
+//! they are too large. Standard input is read in the same way.
 
 use core::fmt;
 use core::ops::Deref;
 use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use memmap2::Mmap;
 
 use super::packing::Packing;
+
+/// The path that names standard input in arguments.
+pub(crate) const STANDARD_INPUT: &str = "-";
+
+/// The contents of standard input, after its format was recognized and before it is opened. It can be read only once.
+static RECOGNIZED: Mutex<Option<Contents>> = Mutex::new(None);
 
 /// The purpose for which a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +110,34 @@ impl Contents {
         Opened::new(path, input)?.contents()
     }
 
+    /// Opens the file that an argument names, or standard input for `-`.
+    ///
+    /// # Errors
+    /// Those of [`Contents::open`].
+    pub(crate) fn of_argument(path: &Path, input: Input) -> io::Result<Contents> {
+        if path != Path::new(STANDARD_INPUT) {
+            return Contents::open(path, input);
+        }
+        let mut recognized = RECOGNIZED.lock().unwrap_or_else(PoisonError::into_inner);
+        match recognized.take() {
+            Some(contents) => Ok(contents),
+            None => standard_input(input),
+        }
+    }
+
+    /// Returns the first bytes of the file that an argument names, decompressed, to recognize its format.
+    pub(crate) fn start_of_argument(path: &Path) -> io::Result<Vec<u8>> {
+        if path != Path::new(STANDARD_INPUT) {
+            return Contents::start(path);
+        }
+        let mut recognized = RECOGNIZED.lock().unwrap_or_else(PoisonError::into_inner);
+        let contents = match recognized.take() {
+            Some(contents) => contents,
+            None => standard_input(Input::Object)?,
+        };
+        first_bytes(&*recognized.insert(contents) as &[u8])
+    }
+
     /// Returns the first bytes of a file, decompressed, to recognize its format.
     pub(crate) fn start(path: &Path) -> io::Result<Vec<u8>> {
         let Opened { file, metadata, .. } = Opened::new(path, Input::Whole)?;
@@ -153,13 +188,17 @@ impl Deref for Contents {
 /// Reads standard input to its end.
 ///
 /// # Errors
-/// If it cannot be read, or exceeds the size limit of `input`.
-pub(crate) fn standard_input(input: Input) -> io::Result<Vec<u8>> {
+/// If it cannot be read, or exceeds the size limit of an `input` that is not mapped.
+fn standard_input(input: Input) -> io::Result<Contents> {
     let rule = input.rule();
-    let bytes = read(io::stdin().lock(), 0, rule)?;
-    match Packing::of(&bytes).filter(|_| rule.unpacks()) {
-        Some(packing) => read(packing.reader(&*bytes, bytes.len() as u64), 0, rule),
-        None => Ok(bytes),
+    let from = io::stdin().lock();
+    let contents = match rule.maps {
+        true => kept(from, rule)?,
+        false => Contents::Read(read(from, 0, rule)?),
+    };
+    match Packing::of(&contents).filter(|_| rule.unpacks()) {
+        Some(packing) => kept(packing.reader(&*contents, contents.len() as u64), rule),
+        None => Ok(contents),
     }
 }
 
@@ -210,7 +249,7 @@ impl Opened {
             (&self.file).take(4).read_to_end(&mut start)?;
             self.file.rewind()?;
             if let Some(packing) = Packing::of(&start) {
-                return unpacked(packing.reader(self.file, length), self.rule);
+                return kept(packing.reader(self.file, length), self.rule);
             }
         }
         if length > self.rule.most && self.rule.maps {
@@ -225,8 +264,8 @@ impl Opened {
     }
 }
 
-/// Decompresses a file into memory, or into a temporary file that is mapped.
-fn unpacked(mut input: impl Read, rule: Rule) -> io::Result<Contents> {
+/// Reads the input into memory, or into a temporary file that is mapped.
+fn kept(mut input: impl Read, rule: Rule) -> io::Result<Contents> {
     let mut bytes = Vec::new();
     let most = rule.most.saturating_add(1);
     (&mut input).take(most).read_to_end(&mut bytes)?;

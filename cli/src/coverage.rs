@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::arguments::{CoverageArguments, Format};
 use super::failure::{Exit, Failure, print_limit, print_warnings};
-use super::input::with_program;
+use super::input::{input_name, with_program};
 use super::or_unknown;
 use super::style::BOLD;
 use super::table::{bold, cells, table};
@@ -51,7 +51,7 @@ pub(crate) fn run(
 fn one(arguments: &CoverageArguments, path: &Path) -> Result<CoverageFile, Failure> {
     with_program(path, &arguments.which, |program| {
         let target = program.object().target().to_string();
-        let name = path.to_string_lossy();
+        let name = input_name(path).to_string_lossy();
         Ok(CoverageFile::new(&name, target, &coverage(program)))
     })
 }

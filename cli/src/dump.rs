@@ -4,12 +4,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::arguments::{DumpArguments, DumpStyle, Format};
-use super::contents::Input;
+use super::contents::{Input, STANDARD_INPUT};
 use super::core::object_or_core;
 use super::failure::{Exit, Failure, print_warnings};
 use super::input::{
-    DwoFile, STANDARD_INPUT, STANDARD_OUTPUT, check_lengths, choose_of_any_machine, dialect,
-    parse_any_machine, parse_dwo, read_dwo,
+    DwoFile, STANDARD_OUTPUT, check_lengths, choose_of_any_machine, dialect, parse_any_machine,
+    parse_dwo, read_dwo,
 };
 use super::outputs::{Kind, Output, Outputs};
 use super::skeleton::named_dwo;

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::arguments::{Format, ImportArguments, object_and_load};
 use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
+use super::input::input_name;
 use super::outputs::{Kind, Output, Outputs};
 use super::packages::ObjectFile;
 use hetdwarf::arch::{CodeAddress, LoadAddress, ProcessAddress, WaveSize};
@@ -203,7 +204,8 @@ pub(crate) fn gather(logs: &[PathBuf]) -> Result<Gathered, Failure> {
     // The positions of known waves by hash.
     let mut known: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for path in logs {
-        let contents = Contents::open(path, Input::Log);
+        let contents = Contents::of_argument(path, Input::Log);
+        let path = input_name(path);
         let log = Log::parse(&contents.map_err(|error| Failure::in_file(path, error))?);
         skipped_lines += log.skipped;
         events.extend(log.events);

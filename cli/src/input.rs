@@ -12,14 +12,14 @@ use hetdwarf::inspect::{Program, Stop, StopFrame, StopOptions};
 use hetdwarf::limits::Limits;
 use hetdwarf::meter::Meter;
 use hetdwarf::object::{
-    CodeObject, EmbeddedCodeObject, Kernel, Layout, Selector, code_objects_and_packages,
+    CodeObject, EmbeddedCodeObject, Layout, Selector, code_objects_and_packages,
     code_objects_or_host, select,
 };
 use hetdwarf::plural::counted;
 use hetdwarf::wave::{Snapshot, Wave};
 
 use super::arguments::{DialectName, ObjectArguments, RecoveryArguments, StrictArguments};
-use super::contents::{Contents, Input, standard_input};
+use super::contents::{Contents, Input, STANDARD_INPUT};
 use super::failure::Failure;
 use super::packages::ObjectFile;
 
@@ -38,19 +38,14 @@ pub(crate) fn check_lengths<'a>(
     })
 }
 
-/// The path that names standard input.
-pub(crate) const STANDARD_INPUT: &str = "-";
 /// The path that names standard output.
 pub(crate) const STANDARD_OUTPUT: &str = "-";
 
 /// Reads the snapshot that `--wave` names, which may be standard input, and checks that such a wave can exist.
 pub(crate) fn read_wave(path: &Path) -> Result<Snapshot, Failure> {
-    if path != Path::new(STANDARD_INPUT) {
-        return read_wave_file(path, Input::Wave);
-    }
+    let bytes = Contents::of_argument(path, Input::Wave);
     let path = input_name(path);
-    let bytes = standard_input(Input::Wave).map_err(|error| Failure::in_file(path, error))?;
-    parse_wave(path, &bytes)
+    parse_wave(path, &bytes.map_err(|error| Failure::in_file(path, error))?)
 }
 
 /// Returns the name of a file for messages: its path, or `standard input`.
@@ -70,7 +65,9 @@ pub(crate) fn read_wave_file(path: &Path, input: Input) -> Result<Snapshot, Fail
 
 fn parse_wave(path: &Path, bytes: &[u8]) -> Result<Snapshot, Failure> {
     let wave = Snapshot::from_json(bytes).map_err(|error| Failure::in_file(path, error))?;
-    check_size(path, &wave, target_of(path, &wave)?.processor())?;
+    let target = target_of(path, &wave)?;
+    let check = target.processor().check_wave_size(wave.wave_size());
+    check.map_err(|error| Failure::in_file(path, error))?;
     Ok(wave)
 }
 
@@ -93,23 +90,8 @@ pub(crate) fn check_wave(
     err: &mut dyn Write,
 ) -> Result<(), Failure> {
     let path = input_name(path);
-    check_size(path, wave, program.processor())?;
-    let kernels = program.object().kernels().unwrap_or_default();
-    let mut sizes = kernels.iter().filter_map(Kernel::wave_size);
-    let (size, first) = (wave.wave_size(), sizes.next());
-    if let Some(first) = first
-        && first != size
-        && sizes.all(|other| other == first)
-    {
-        return Err(Failure::in_file(
-            path,
-            format!(
-                "the wave has {} lanes, but the code is for waves of {}",
-                size.lanes(),
-                first.lanes()
-            ),
-        ));
-    }
+    let check = program.object().check_wave_size(wave.wave_size());
+    check.map_err(|error| Failure::in_file(path, error))?;
     let (wanted, found) = (program.object().target(), target_of(path, wave)?);
     let known = [wanted, &found].map(|target| target.processor().is_known());
     let message = match known {
@@ -147,20 +129,6 @@ fn target_of(path: &Path, wave: &Snapshot) -> Result<TargetId, Failure> {
         }
         Err(error) => Err(Failure::in_file(path, format!("target: {error}"))),
     }
-}
-
-/// Checks the wave size: a processor supports one size, or two.
-fn check_size(path: &Path, wave: &Snapshot, processor: &Processor) -> Result<(), Failure> {
-    let size = wave.wave_size();
-    if processor.supports_wave_size(size) {
-        return Ok(());
-    }
-    let message = format!(
-        "the wave has {} lanes, but {} has no such waves",
-        size.lanes(),
-        processor.name()
-    );
-    Err(Failure::in_file(path, message))
 }
 
 /// A `.dwo` file: its path and its bytes.
@@ -206,9 +174,10 @@ pub(crate) fn with_program<T>(
     which: &ObjectArguments,
     then: impl FnOnce(&Program<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let place = |error: hetdwarf::Error| Failure::in_file(path, error);
     let limits = which.limits.limits();
     let file = ObjectFile::open(path, Input::Object, &limits)?;
+    let path = input_name(path);
+    let place = |error: hetdwarf::Error| Failure::in_file(path, error);
     let embedded = choose(path, &file, which)?;
     let object = CodeObject::parse_with(&embedded.data, &limits).map_err(place)?;
     let dwo_data = read_dwo(which)?;

@@ -9,8 +9,9 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::contents::{Contents, Input};
+use super::contents::{Contents, Input, STANDARD_INPUT};
 use super::failure::Failure;
+use super::input::input_name;
 use hetdwarf::limits::Limits;
 use hetdwarf::meter::Meter;
 use hetdwarf::object::{Package, PackageReference};
@@ -38,10 +39,14 @@ struct OpenedPackage {
 }
 
 impl ObjectFile {
-    /// Opens a file, and those packages that it names that have code of it.
+    /// Opens the file that an argument names, and those packages that it names that have code of it. Standard input (`-`) is in no folder, so
+    /// its packages are not found.
     pub(crate) fn open(path: &Path, input: Input, limits: &Limits) -> Result<ObjectFile, Failure> {
-        let contents =
-            Contents::open(path, input).map_err(|error| Failure::in_file(path, error))?;
+        let contents = Contents::of_argument(path, input)
+            .map_err(|error| Failure::in_file(input_name(path), error))?;
+        if path == Path::new(STANDARD_INPUT) {
+            return Ok(contents.into());
+        }
         let opened = ObjectFile::with_packages(path, contents, input, limits);
         opened.map_err(|(package, error)| Failure::in_file(&package, error))
     }

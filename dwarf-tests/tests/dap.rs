@@ -8,6 +8,8 @@ mod code;
 mod console;
 #[path = "dap/editor.rs"]
 mod editor;
+#[path = "dap/formats.rs"]
+mod formats;
 #[path = "dap/lost.rs"]
 mod lost;
 #[path = "dap/requests.rs"]

@@ -244,9 +244,9 @@ fn shown(info: &DebugInfo<'_>, unit: UnitId) -> Shown {
 /// Returns the wording of `spec-notes/legacy-llvm.md`.
 fn reading(locations: LocationConvention) -> &'static str {
     match locations {
-        LocationConvention::Augmented => "by the letter: augmentation",
-        LocationConvention::Extended { .. } => "by the letter: an operation of the extensions",
-        LocationConvention::Gnu => "by the letter: GNU, lane 0",
+        LocationConvention::Augmented => "as specified: augmentation",
+        LocationConvention::Extended { .. } => "as specified: an operation of the extensions",
+        LocationConvention::Gnu => "as specified: GNU, lane 0",
         LocationConvention::LaneDword => "the lane's dword",
         other => panic!("{other:?}"),
     }
@@ -294,11 +294,11 @@ fn by_llvm_dwarfdump(tool: &Path, object: &Path) -> Vec<&'static str> {
             continue;
         };
         if tag.ends_with("_unit") && attribute == "DW_AT_producer" && line.contains("GNU") {
-            *unit = "by the letter: GNU, lane 0";
+            *unit = "as specified: GNU, lane 0";
         } else if is_augmentation {
-            *unit = "by the letter: augmentation";
+            *unit = "as specified: augmentation";
         } else if is_location && line.contains("DW_OP_LLVM_user") && *unit == "the lane's dword" {
-            *unit = "by the letter: an operation of the extensions";
+            *unit = "as specified: an operation of the extensions";
         }
     }
     units

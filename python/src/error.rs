@@ -169,6 +169,7 @@ fn of_library(error: &hetdwarf::Error, message: String) -> PyErr {
                 | "ill-formed"
                 | "stack-underflow"
                 | "type-mismatch"
+                | "wave-size"
                 | "malformed"
         ) =>
         {

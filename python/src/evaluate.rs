@@ -37,11 +37,8 @@ pub fn evaluate(
         Err(_) => Source::Text(expression.extract()?),
     };
     let wave = wave.map(|wave| WaveSource::new(wave, None)).transpose()?;
-    let size = match &wave {
-        Some(WaveSource::Snapshot(wave)) => wave.wave_size(),
-        Some(WaveSource::Callbacks(callbacks)) => callbacks.wave_size,
-        Some(WaveSource::Core(..)) | None => WaveSize::Wave64,
-    };
+    let size = wave.as_ref().and_then(WaveSource::wave_size);
+    let size = size.unwrap_or(WaveSize::Wave64);
     let lanes: Vec<Lane> = match lane {
         None => match &wave {
             Some(WaveSource::Snapshot(wave)) => wave.focus_lane().into_iter().collect(),

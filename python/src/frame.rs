@@ -80,6 +80,14 @@ impl Frame {
         Ok(names)
     }
 
+    /// Explains why there is no variable with a name.
+    fn no_such(&self, py: Python<'_>, wanted: &str) -> PyResult<String> {
+        let names = self.names(py)?;
+        let ask = |frame: &StopFrame<'_, '_, '_>| Ok(frame.missing_variable(wanted, &names)?);
+        let reason = self.data.get().ask_frame(py, self.index, ask)?;
+        Ok(shown(&format!("{wanted}: {reason}")))
+    }
+
     /// Returns the variables. They are cached until the next write.
     fn found(&self, py: Python<'_>) -> PyResult<Variables> {
         let written = self.data.get().written.load(Ordering::Relaxed);
@@ -213,9 +221,10 @@ impl Frame {
     fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<Py<Variable>> {
         let all = self.found(py)?;
         let found = all.iter().find(|variable| variable.get().is_named(name));
-        found
-            .map(|variable| variable.clone_ref(py))
-            .ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+        match found {
+            Some(variable) => Ok(variable.clone_ref(py)),
+            None => Err(PyKeyError::new_err(self.no_such(py, name)?)),
+        }
     }
 
     /// Returns the innermost variable with a name, or `default` if there is none.

@@ -421,6 +421,8 @@ impl Object {
     /// * wave: a dictionary or the path of a file (`hetdwarf-wave/1`), or an object with `read_register` and `read_memory`.
     /// * strict: read exactly as specified, without the adjustments for current producers.
     /// * `only_dwarf`: use only values from the debugging information: none from kernel arguments or from the machine code.
+    ///
+    /// Raises `Malformed` if waves with this number of lanes cannot run the code.
     #[pyo3(signature = (wave, strict = false, only_dwarf = false))]
     fn stop(
         &self,
@@ -436,6 +438,9 @@ impl Object {
         };
         let wave = WaveSource::new(wave, self.wave_size)?;
         let object = Arc::clone(&self.data);
+        if let Some(size) = wave.wave_size() {
+            self.ask(py, |program| Ok(program.object().check_wave_size(size)?))?;
+        }
         Stop::new(py, StopData::new(Some(object), wave, reading, only_dwarf))
     }
 

@@ -40,6 +40,15 @@ impl WaveSource {
         WaveSource::parse(&bytes, &path.to_string_lossy())
     }
 
+    /// Returns the number of lanes. Returns `None` for a wave of a core, which runs its own code object.
+    pub fn wave_size(&self) -> Option<WaveSize> {
+        match self {
+            WaveSource::Snapshot(wave) => Some(wave.wave_size()),
+            WaveSource::Callbacks(callbacks) => Some(callbacks.wave_size),
+            WaveSource::Core(..) => None,
+        }
+    }
+
     fn parse(text: &[u8], name: &str) -> PyResult<WaveSource> {
         let wave = Snapshot::from_json(text);
         let wave = wave.map_err(|error| Malformed::new_err(shown(&format!("{name}: {error}"))))?;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -42,10 +43,19 @@ def test_inactive_lanes_and_unknown_ones() -> None:
         variable.value(31)
     with pytest.raises(hetdwarf.Error, match="no lane 99"):
         variable.value(99)
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="no variable here is called nobody; there are "):
         frame["nobody"]
     with pytest.raises(hetdwarf.Malformed, match="offset"):
         frame.eval("1 +")
+
+
+def test_a_wave_that_cannot_run_the_code_is_refused() -> None:
+    folder = FIXTURES / "waves" / "manyargs"
+    wave = json.loads((folder / "w00.json").read_text())
+    wave["wave_size"] = 96 - wave["wave_size"]
+    program = hetdwarf.open(folder / "manyargs.rocm.hsaco")
+    with pytest.raises(hetdwarf.Malformed, match="the wave has 64 lanes, but"):
+        program.stop(wave)
 
 
 class Blind(JsonWave):

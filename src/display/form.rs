@@ -27,9 +27,10 @@ struct Number {
 
 #[derive(Clone, Copy, Debug)]
 enum NumberKind {
-    Integer {
+    Decimal {
         signed: bool,
     },
+    Hexadecimal,
     /// An address, with the text before the digits.
     Address {
         mark: &'static str,
@@ -39,8 +40,13 @@ enum NumberKind {
 
 /// An integer of 4 bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Dword {
-    signed: bool,
+pub(crate) enum Dword {
+    /// A signed integer in decimal.
+    Signed,
+    /// An unsigned integer in decimal.
+    Unsigned,
+    /// An integer in hexadecimal.
+    Hexadecimal,
 }
 
 impl Dword {
@@ -48,10 +54,11 @@ impl Dword {
     pub(crate) fn print(self, bytes: [u8; 4], text: &mut String) {
         let mut digits = itoa::Buffer::new();
         text.clear();
-        text.push_str(match self.signed {
-            true => digits.format(i32::from_le_bytes(bytes)),
-            false => digits.format(u32::from_le_bytes(bytes)),
-        });
+        match self {
+            Dword::Signed => text.push_str(digits.format(i32::from_le_bytes(bytes))),
+            Dword::Unsigned => text.push_str(digits.format(u32::from_le_bytes(bytes))),
+            Dword::Hexadecimal => push_hex(text, u32::from_le_bytes(bytes).into(), 1),
+        }
     }
 }
 
@@ -64,7 +71,8 @@ impl<'v> Form<'v> {
             table,
             id,
             options,
-            number: Number::of(table, id).filter(|_| options.max_chars >= LONGEST),
+            number: Number::of(table, id, options.hexadecimal)
+                .filter(|_| options.max_chars >= LONGEST),
         }
     }
 
@@ -76,7 +84,9 @@ impl<'v> Form<'v> {
     pub(crate) fn of_dwords(&self) -> Option<Dword> {
         let number = self.number.filter(|number| number.byte_size == 4)?;
         match number.kind {
-            NumberKind::Integer { signed } => Some(Dword { signed }),
+            NumberKind::Decimal { signed: true } => Some(Dword::Signed),
+            NumberKind::Decimal { signed: false } => Some(Dword::Unsigned),
+            NumberKind::Hexadecimal => Some(Dword::Hexadecimal),
             NumberKind::Address { .. } => None,
         }
     }
@@ -111,7 +121,7 @@ impl<'v> Form<'v> {
 }
 
 impl Number {
-    fn of(table: &TypeTable, id: TypeId) -> Option<Number> {
+    fn of(table: &TypeTable, id: TypeId, hexadecimal: bool) -> Option<Number> {
         let resolved = shape::resolve(table, id);
         if let TypeKind::Pointer {
             kind,
@@ -140,9 +150,13 @@ impl Number {
         let is_character = character::Kind::of(base, resolved.base_name).is_some();
         let is_whole = matches!(base.bit_size, 32 | 64) && base.elements <= 1;
         let signed = scalar::is_signed(base.encoding);
+        let kind = match hexadecimal {
+            true => NumberKind::Hexadecimal,
+            false => NumberKind::Decimal { signed },
+        };
         (is_number && is_whole && !is_character).then_some(Number {
             byte_size: base.bit_size / 8,
-            kind: NumberKind::Integer { signed },
+            kind,
         })
     }
 
@@ -155,8 +169,8 @@ impl Number {
         meter.work(1).ok()?;
         let mut digits = itoa::Buffer::new();
         match self.kind {
-            NumberKind::Integer { signed: false } => text.push_str(digits.format(number)),
-            NumberKind::Integer { signed: true } => {
+            NumberKind::Decimal { signed: false } => text.push_str(digits.format(number)),
+            NumberKind::Decimal { signed: true } => {
                 let unused = u64::BITS.saturating_sub(self.byte_size.saturating_mul(8));
                 let signed = number
                     .wrapping_shl(unused)
@@ -164,6 +178,7 @@ impl Number {
                     .wrapping_shr(unused);
                 text.push_str(digits.format(signed));
             }
+            NumberKind::Hexadecimal => push_hex(text, number, 1),
             NumberKind::Address { mark, space } => {
                 text.push_str(mark);
                 if space != AddressSpace::None {

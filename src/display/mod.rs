@@ -127,6 +127,9 @@ pub struct Options {
     pub max_depth: u32,
     /// The maximum number of characters in all; `...` stands for the rest.
     pub max_chars: usize,
+    /// True if integers are printed in hexadecimal, negative ones as the two's complement of their size. Characters, booleans and names of
+    /// enumerators are printed as always.
+    pub hexadecimal: bool,
 }
 
 impl Default for Options {
@@ -136,6 +139,7 @@ impl Default for Options {
             repeats: 10,
             max_depth: 20,
             max_chars: 65536,
+            hexadecimal: false,
         }
     }
 }

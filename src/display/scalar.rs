@@ -72,11 +72,11 @@ impl Printer<'_> {
         self.out.put(name.unwrap_or(INCOMPLETE))
     }
 
-    /// Prints an integer in decimal.
+    /// Prints an integer in decimal, unless the options or its size demand hexadecimal.
     pub(super) fn integer(&mut self, signed: bool, offset: u64, size: u64) -> fmt::Result {
         if let Some(lost) = self.bits.state(offset, size).text() {
             self.out.put(lost)
-        } else if size > MAX_DECIMAL_BITS {
+        } else if size > MAX_DECIMAL_BITS || self.options.hexadecimal {
             self.hexadecimal(offset, size)
         } else if signed {
             let number = self.bits.signed(offset, size);

@@ -133,6 +133,13 @@ pub enum ErrorKind {
         /// The description of the file, as a sentence.
         found: String,
     },
+    /// A wave of a size that the code cannot have.
+    WrongWaveSize {
+        /// The number of lanes of the wave.
+        lanes: u32,
+        /// The description of the sizes that are possible, as the end of a sentence with "but".
+        reason: String,
+    },
     /// Text that cannot be parsed.
     Syntax {
         /// The expected syntax.
@@ -230,6 +237,7 @@ impl ErrorKind {
             ErrorKind::Unsupported(_) => "unsupported",
             ErrorKind::Ambiguous(_) => "ambiguous",
             ErrorKind::Malformed { .. } | ErrorKind::NoCodeObject { .. } => "malformed",
+            ErrorKind::WrongWaveSize { .. } => "wave-size",
             ErrorKind::Syntax { .. } => "syntax",
             ErrorKind::Selection { .. } => "selection",
         }
@@ -258,6 +266,7 @@ impl ErrorKind {
             | ErrorKind::Access(_)
             | ErrorKind::Malformed { .. }
             | ErrorKind::NoCodeObject { .. }
+            | ErrorKind::WrongWaveSize { .. }
             | ErrorKind::Syntax { .. }
             | ErrorKind::Selection { .. } => None,
         }
@@ -468,6 +477,9 @@ impl fmt::Display for ErrorKind {
                 write!(f, "malformed {what}: {}", shown(reason))
             }
             ErrorKind::NoCodeObject { found } => write!(f, "{}", shown(found)),
+            ErrorKind::WrongWaveSize { lanes, reason } => {
+                write!(f, "the wave has {lanes} lanes, but {}", shown(reason))
+            }
             ErrorKind::Syntax { expected, found } => {
                 write!(f, "expected {}, found {}", shown(expected), shown(found))
             }

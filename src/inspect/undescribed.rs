@@ -4,10 +4,11 @@ use core::fmt;
 use core::ops::Range;
 
 use super::Program;
-use super::stop::StopFrame;
+use super::stop::{Stop, StopFrame};
 use crate::arch::{CodeAddress, LoadAddress, ProcessAddress};
 use crate::debug_info::{Function, UnitId};
 use crate::error::Result;
+use crate::frame::Stopped;
 
 /// The alignment of loaded code objects, in bytes: the smallest page of the process.
 const PAGE: u64 = 0x1000;
@@ -107,6 +108,31 @@ impl fmt::Display for Undescribed {
                 f.write_str("the debugging information has no function for this code")
             }
         }
+    }
+}
+
+impl Stop<'_, '_> {
+    /// Returns the reason why there is no call frame information for the last frame, if debugging information explains it.
+    ///
+    /// # Errors
+    /// If the debugging information is malformed.
+    pub fn undescribed_end(&self) -> Result<Option<Undescribed>> {
+        let last = match self.stopped() {
+            Stopped::NoFunction | Stopped::NoCfi => self.call_frames().last(),
+            Stopped::ReturnAddressUndefined
+            | Stopped::NoRules
+            | Stopped::Cycle
+            | Stopped::Limit
+            | Stopped::Error => None,
+        };
+        let found = last.map_or(Ok(None), |last| last.undescribed())?;
+        // The other reasons for missing variables say nothing about call frame information.
+        Ok(found.filter(|reason| {
+            matches!(
+                reason,
+                Undescribed::OutsideCode { .. } | Undescribed::NoDebugInfo | Undescribed::NoUnit
+            )
+        }))
     }
 }
 

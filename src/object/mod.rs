@@ -93,7 +93,7 @@ use identify::Machines;
 use relocation::Unresolved;
 
 use crate::arch::{TargetId, WaveSize};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 use crate::meter::Meter;
 
@@ -405,6 +405,24 @@ impl<'data> CodeObject<'data> {
             .as_ref()
             .map(Vec::as_slice)
             .map_err(Clone::clone)
+    }
+
+    /// Checks that waves of this size can run the code, as far as its processor and its kernels tell. Check a wave that comes from
+    /// elsewhere: with the wrong number of lanes, answers about it are wrong.
+    ///
+    /// # Errors
+    /// [`WrongWaveSize`](ErrorKind::WrongWaveSize) if they cannot.
+    pub fn check_wave_size(&self, wave_size: WaveSize) -> Result<()> {
+        self.target().processor().check_wave_size(wave_size)?;
+        // A processor with two sizes, and kernels that cannot be read, exclude none.
+        match self.wave_size() {
+            Ok(Some(only)) if only != wave_size => Err(ErrorKind::WrongWaveSize {
+                lanes: wave_size.lanes(),
+                reason: format!("the code is for waves of {}", only.lanes()),
+            }
+            .into()),
+            Ok(_) | Err(_) => Ok(()),
+        }
     }
 
     /// Returns the number of lanes of the waves that run it, or `None` if that varies or is unknown.

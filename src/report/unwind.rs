@@ -11,7 +11,7 @@ use crate::arch::{Lane, Register};
 use crate::error::Result;
 use crate::eval::Frame;
 use crate::frame::{CallFrame, RegisterRule, Row, Stopped};
-use crate::inspect::{Stop, StopFrame, Undescribed};
+use crate::inspect::{Stop, StopFrame};
 use crate::location::{Bits, read, read_lanes};
 use crate::untrusted::Untrusted;
 
@@ -152,16 +152,10 @@ impl UnwindDocument {
                 last.call = Some(CallDocument::new(&frame, lane, &rules, &mut completeness));
             }
         }
-        let undescribed = match (stopped, stop.call_frames().last()) {
-            (Stopped::NoFunction | Stopped::NoCfi, Some(last)) => {
-                completeness.accept(last.undescribed())?.flatten()
-            }
-            (_, _) => None,
-        };
+        let undescribed = completeness.accept(stop.undescribed_end())?.flatten();
         if let Some(refused) = stop.meter().refused() {
             completeness.note(&refused);
         }
-        let undescribed = undescribed.filter(says_why_no_cfi);
         let lanes = stop.wave().wave_size().all_lanes();
         Ok(UnwindDocument {
             format: "hetdwarf-unwind/2",
@@ -182,14 +176,6 @@ impl UnwindDocument {
             completeness,
         })
     }
-}
-
-/// Returns true if the reason for missing variables also explains missing call frame information.
-fn says_why_no_cfi(reason: &Undescribed) -> bool {
-    matches!(
-        reason,
-        Undescribed::OutsideCode { .. } | Undescribed::NoDebugInfo | Undescribed::NoUnit
-    )
 }
 
 /// The rules of the inner frames, by register name. If several frames have a rule for a register, the outermost of them counts.

@@ -121,6 +121,19 @@ impl Values {
         }
     }
 
+    /// Returns the error for a name that no value has.
+    pub(super) fn no_such(&self, wanted: &str) -> Fault {
+        let all = (0..self.count()).filter_map(|index| self.name(index).ok());
+        let names: Vec<&str> = all.collect();
+        let frame = self.stop.stop().frame(self.level);
+        let reason = frame.map(|frame| frame.missing_variable(wanted, &names));
+        let wanted = hetdwarf::Untrusted::from(wanted);
+        Fault::not_found(match reason {
+            Some(Ok(reason)) => reason.to_string(),
+            Some(Err(_)) | None => format!("there is no variable {wanted}"),
+        })
+    }
+
     /// Returns the value with this index.
     pub(super) fn item(&self, index: usize) -> Answer<Item<'_>> {
         let found = match &self.content {

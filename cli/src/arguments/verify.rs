@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::super::limits::LimitArguments;
@@ -137,8 +138,17 @@ impl From<ProfileName> for Profile {
 }
 
 /// The output format.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VerifyFormat {
+    /// One document about all files.
+    Document(DocumentFormat),
+    /// Records for `hetdwarf merge`.
+    Jsonl,
+}
+
+/// The format of a document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DocumentFormat {
     /// Text for people.
     #[default]
     Text,
@@ -152,32 +162,35 @@ pub(crate) enum VerifyFormat {
     Lines,
     /// `JUnit` XML, for other CIs.
     Junit,
-    /// Records for `hetdwarf merge`: one line of JSON per finding and per file, written as files are finished.
-    Jsonl,
 }
 
-/// How a document is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DocumentFormat {
-    Text,
-    Json,
-    Sarif,
-    Github,
-    Lines,
-    Junit,
+impl Default for VerifyFormat {
+    fn default() -> VerifyFormat {
+        VerifyFormat::Document(DocumentFormat::default())
+    }
 }
 
-impl VerifyFormat {
-    /// The format, if it is that of one document.
-    pub(crate) fn document(self) -> Option<DocumentFormat> {
-        Some(match self {
-            VerifyFormat::Text => DocumentFormat::Text,
-            VerifyFormat::Json => DocumentFormat::Json,
-            VerifyFormat::Sarif => DocumentFormat::Sarif,
-            VerifyFormat::Github => DocumentFormat::Github,
-            VerifyFormat::Lines => DocumentFormat::Lines,
-            VerifyFormat::Junit => DocumentFormat::Junit,
-            VerifyFormat::Jsonl => return None,
-        })
+impl ValueEnum for VerifyFormat {
+    fn value_variants<'a>() -> &'a [VerifyFormat] {
+        use DocumentFormat::{Github, Json, Junit, Lines, Sarif, Text};
+        use VerifyFormat::{Document, Jsonl};
+        &[
+            Document(Text),
+            Document(Json),
+            Document(Sarif),
+            Document(Github),
+            Document(Lines),
+            Document(Junit),
+            Jsonl,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            VerifyFormat::Document(format) => format.to_possible_value(),
+            VerifyFormat::Jsonl => Some(PossibleValue::new("jsonl").help(
+                "Records for `hetdwarf merge`: one line of JSON per finding and per file, written as files are finished",
+            )),
+        }
     }
 }

@@ -17,11 +17,11 @@ use hetdwarf::untrusted::Untrusted;
 use hetdwarf::wave::{Snapshot, StopReason, Wave};
 
 use super::super::arguments::{CoreArguments, CoreObjects};
-use super::super::contents::{Contents, Input};
+use super::super::contents::Contents;
 use super::super::failure::{Exit, Failure};
 use super::super::import::{Chosen, Gathered, Given, choose, gather, given, given_in_folder};
-use super::super::input::read_wave_file;
 use super::super::outputs::{Kind, Output, Outputs};
+use super::super::input::read_wave;
 use super::in_files;
 use super::source::{Ask, WaveSource};
 
@@ -31,7 +31,7 @@ const MOST_FILES: usize = 10_000;
 /// Returns true if a file is a text log and not a core.
 pub(super) fn is_log(files: &[PathBuf]) -> bool {
     let [first, ..] = files else { return false };
-    let start = Contents::start(first).unwrap_or_default();
+    let start = Contents::start_of_argument(first).unwrap_or_default();
     !start.is_empty() && !start.contains(&0) && !start.starts_with(b"\x7fELF")
 }
 
@@ -184,13 +184,11 @@ pub(super) fn with_log<T>(
 /// Reads the files as snapshots, if they are snapshots.
 fn snapshots(files: &[PathBuf]) -> Result<Vec<Snapshot>, Failure> {
     let is_snapshot = |path: &&PathBuf| {
-        let start = Contents::start(path).unwrap_or_default();
+        let start = Contents::start_of_argument(path).unwrap_or_default();
         start.trim_ascii_start().starts_with(b"{")
     };
     let snapshots = files.iter().filter(is_snapshot);
-    snapshots
-        .map(|path| read_wave_file(path, Input::Wave))
-        .collect()
+    snapshots.map(|path| read_wave(path)).collect()
 }
 
 /// Converts a snapshot to a wave of a log.

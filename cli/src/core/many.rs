@@ -76,7 +76,7 @@ enum Half {
 impl Half {
     /// Reads the header of a file. Returns None if it is not a core, for example a log.
     fn of(file: &Path) -> Option<Half> {
-        let start = Contents::start(file).ok()?;
+        let start = Contents::start_of_argument(file).ok()?;
         let is_core = start.starts_with(b"\x7fELF") && start.get(16..18) == Some(&[4, 0]);
         // EM_AMDGPU
         let is_gpu = start.get(18..20) == Some(&[224, 0]);
@@ -183,10 +183,7 @@ fn one(arguments: &CoreArguments, files: &[PathBuf], is_jsonl: bool) -> Kept {
         Ok(problems) => ErrorRecord::of_problems(file, &problems),
         Err(failure) => {
             (records, lines) = (Vec::new(), Vec::new());
-            let text = failure.to_string();
-            // The record has the name of the file in a field of its own.
-            let short = text.strip_prefix(&format!("{file}: ")).unwrap_or(&text);
-            Some(ErrorRecord::new(file, short.to_owned()))
+            Some(unreadable(file, &failure))
         }
     };
     Kept {
@@ -194,6 +191,31 @@ fn one(arguments: &CoreArguments, files: &[PathBuf], is_jsonl: bool) -> Kept {
         lines,
         error,
     }
+}
+
+/// Returns the record of a core that could not be read.
+fn unreadable(file: String, failure: &Failure) -> ErrorRecord {
+    let text = failure.to_string();
+    // The record has the name of the file in a field of its own.
+    let short = text.strip_prefix(&format!("{file}: ")).unwrap_or(&text);
+    let short = short.to_owned();
+    ErrorRecord::new(file, short)
+}
+
+/// Prints the record of a single core that could not be read, and returns the exit status.
+pub(super) fn print_unreadable(
+    files: &[PathBuf],
+    failure: &Failure,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let kept = Kept {
+        records: Vec::new(),
+        lines: Vec::new(),
+        error: Some(unreadable(names(files), failure)),
+    };
+    write(&kept, out, err)?;
+    Ok(crash_exit(true, false))
 }
 
 fn write(kept: &Kept, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Failure> {

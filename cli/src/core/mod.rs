@@ -30,9 +30,9 @@ use hetdwarf::report::{
 use hetdwarf::untrusted::Untrusted;
 
 use super::arguments::{CoreArguments, CoreFormat, CoreObjectChoice, GroupByName, MemoryName};
-use super::contents::{Contents, Input, standard_input};
+use super::contents::{Contents, Input};
 use super::failure::{Exit, Failure};
-use super::input::{STANDARD_INPUT, input_name};
+use super::input::input_name;
 use super::outputs::{Kind, Outputs};
 use super::packages::ObjectFile;
 use super::progress::Progress;
@@ -53,27 +53,50 @@ pub(crate) fn run(
         return many::run(arguments, &processes, out, err);
     }
     let files = processes.first().unwrap_or(&arguments.files);
-    let limits = arguments.limits.limits();
-    let wanted = &arguments.objects;
     let request = CoreRequest::default()
         .group_by(group_by(arguments.group_by))
         .fault_address(arguments.fault_address)
         .whereabouts(arguments.whereabouts)
         .all_faults(arguments.all);
-    if log::is_log(files) {
-        return run_log(arguments, files, request, width, out);
+    let mut is_reading = false;
+    let ran = match log::is_log(files) {
+        true => run_log(arguments, files, request, width, &mut is_reading, out),
+        false => run_core(arguments, files, request, width, &mut is_reading, out),
+    };
+    match ran {
+        Err(failure @ Failure::Message(_))
+            if is_reading && arguments.format == CoreFormat::Jsonl =>
+        {
+            many::print_unreadable(files, &failure, out, err)
+        }
+        ran => ran,
     }
+}
+
+/// Prints the answers about a core.
+///
+/// * `is_reading`: set to true while the core is being opened.
+fn run_core(
+    arguments: &CoreArguments,
+    files: &[PathBuf],
+    request: CoreRequest,
+    width: usize,
+    is_reading: &mut bool,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
     let mut outputs = Outputs::new(arguments.force, arguments.inputs());
     let page = arguments.html.as_deref();
     let page = page
         .map(|path| outputs.plan(path, Kind::Html))
         .transpose()?;
+    *is_reading = true;
     with_core(
         files,
-        wanted,
+        &arguments.objects,
         arguments.recovery.options(),
-        &limits,
+        &arguments.limits.limits(),
         |opened| {
+            *is_reading = false;
             let (core, programs, found) = (opened.core, opened.programs, opened.found);
             let mut progress = Progress::new(core.waves().len(), "waves");
             let mut show = |done| progress.show(done);
@@ -114,11 +137,14 @@ pub(crate) fn run(
 }
 
 /// Prints the answers about a log.
+///
+/// * `is_reading`: set to true while the log is being read.
 fn run_log(
     arguments: &CoreArguments,
     files: &[PathBuf],
     request: CoreRequest,
     width: usize,
+    is_reading: &mut bool,
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     let mut outputs = Outputs::new(arguments.force, arguments.inputs());
@@ -126,7 +152,9 @@ fn run_log(
     let page = page
         .map(|path| outputs.plan(path, Kind::Html))
         .transpose()?;
+    *is_reading = true;
     log::run(arguments, files, request, |document, log| {
+        *is_reading = false;
         if let Some(folder) = &arguments.export {
             log.export(folder, &mut outputs)?;
         }
@@ -213,15 +241,9 @@ pub(crate) fn object_or_core<'c>(
     limits: &Limits,
     input: Input,
 ) -> Result<(&'c Path, ObjectFile), Failure> {
-    if let Some(path) = object
-        && path == Path::new(STANDARD_INPUT)
-    {
-        let path = input_name(path);
-        let bytes = standard_input(Input::Whole).map_err(|error| Failure::in_file(path, error))?;
-        return Ok((path, Contents::Read(bytes).into()));
-    }
     if let Some(path) = object {
-        return Ok((path, ObjectFile::open(path, input, limits)?));
+        let file = ObjectFile::open(path, input, limits)?;
+        return Ok((input_name(path), file));
     }
     let path = choice.core.first().map_or(Path::new(""), PathBuf::as_path);
     Ok((path, code_object(choice, limits)?.into()))
@@ -254,10 +276,7 @@ fn code_object(choice: &CoreObjectChoice, limits: &Limits) -> Result<Contents, F
 
 /// Returns a failure about a core.
 fn in_files(files: &[PathBuf], error: impl core::fmt::Display) -> Failure {
-    match files {
-        [path] => Failure::in_file(path, error),
-        _ => Failure::new(format!("{}: {error}", names(files))),
-    }
+    Failure::new(format!("{}: {error}", names(files)))
 }
 
 fn exit(problems: &[ProblemDocument]) -> Exit {
@@ -268,10 +287,11 @@ fn exit(problems: &[ProblemDocument]) -> Exit {
     }
 }
 
+/// Returns the names of files for messages and records.
 fn names(paths: &[impl AsRef<Path>]) -> String {
     let names: Vec<String> = paths
         .iter()
-        .map(|path| Untrusted::from(path.as_ref()).to_string())
+        .map(|path| Untrusted::from(input_name(path.as_ref())).to_string())
         .collect();
     names.join(", ")
 }

@@ -14,9 +14,9 @@ use hetdwarf::untrusted::Untrusted;
 use super::super::arguments::{
     CoreChoice, CoreObjects, ObjectArguments, StopArguments, WaveArguments,
 };
-use super::super::contents::Contents;
+use super::super::contents::{Contents, Input};
 use super::super::failure::Failure;
-use super::super::input::{check_lengths, read_file, read_wave_of, with_program};
+use super::super::input::{check_lengths, input_name, read_wave_of, with_program};
 use super::super::progress::Progress;
 use super::source::{Ask, WaveSource};
 use super::{in_files, log, objects};
@@ -83,7 +83,7 @@ pub(crate) fn with_chosen<T>(
         let arena = Arena::new();
         let options = options.at(wave.load_address);
         let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
-        then(&stop, object)
+        then(&stop, input_name(object))
     })
 }
 
@@ -104,7 +104,8 @@ pub(crate) fn check_which(which: &ObjectArguments) -> Result<(), Failure> {
 
 /// Returns the path that messages name.
 pub(crate) fn first_file(core: &CoreChoice) -> &Path {
-    core.core.first().map_or(Path::new(""), PathBuf::as_path)
+    let first = core.core.first();
+    first.map_or(Path::new(""), |path| input_name(path))
 }
 
 /// A core with its code objects, as arguments choose them.
@@ -133,7 +134,10 @@ pub(crate) fn with_core<T>(
 ) -> Result<T, Failure> {
     let contents = files
         .iter()
-        .map(|path| read_file(path))
+        .map(|path| {
+            let opened = Contents::of_argument(path, Input::Object);
+            opened.map_err(|error| Failure::in_file(input_name(path), error))
+        })
         .collect::<Result<Vec<Contents>, Failure>>()?;
     let bytes: Vec<&[u8]> = contents.iter().map(|contents| &**contents).collect();
     let core = GpuCore::open(&bytes, limits).map_err(|error| in_files(files, error))?;

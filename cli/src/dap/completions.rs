@@ -14,7 +14,6 @@ use super::protocol::{Body, CompletionItem};
 use super::registers::Registers;
 use super::session::{Answer, Session};
 use super::stack::frame_of;
-use super::variables::variables;
 
 /// How deep members are looked for in structures without a name.
 const DEEPEST: usize = 8;
@@ -82,7 +81,7 @@ impl<'s> Session<'s> {
                 let names = Registers::Frame(&frame).names().into_iter();
                 return Ok((names.map(|name| format!("${name}")).collect(), "variable"));
             }
-            let variables = session.kept.variables(id, || variables(&frame))?;
+            let variables = session.kept_variables(&frame, id)?;
             let names = variables.iter().map(|one| one.name.raw().to_owned());
             Ok((names.filter(|name| !name.is_empty()).collect(), "variable"))
         })

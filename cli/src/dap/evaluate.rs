@@ -27,12 +27,13 @@ impl<'s> Session<'s> {
                 ty: None,
                 variables_reference: 0,
                 indexed_variables: None,
+                memory_reference: None,
             }));
         }
         self.current = id;
         self.with_stop(id.wave, |session, stop| {
             let frame = frame_of(stop, id)?;
-            let (ty, lanes) = answer(&frame, text)?;
+            let (ty, lanes) = answer(&frame, text, &session.format.options())?;
             let shown = Shown {
                 name: text.to_owned(),
                 ty,
@@ -50,6 +51,7 @@ impl<'s> Session<'s> {
                 ty: found.ty,
                 variables_reference: found.variables_reference,
                 indexed_variables: found.indexed_variables,
+                memory_reference: found.memory_reference,
             }))
         })
     }

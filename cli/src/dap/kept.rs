@@ -12,16 +12,19 @@ const MOST: usize = 8;
 
 /// The variables of some frames, each in every lane.
 #[derive(Debug, Default)]
-pub(super) struct Kept(VecDeque<(FrameId, Rc<[VariableDocument]>)>);
+pub(super) struct Kept(VecDeque<(Key, Rc<[VariableDocument]>)>);
+
+/// A frame, and true if its integers are hexadecimal.
+type Key = (FrameId, bool);
 
 impl Kept {
-    /// Returns the variables of a frame; those that are not kept are read.
+    /// Returns the variables of a frame in a format; those that are not kept are read.
     ///
     /// # Errors
     /// Returns the error of `read`.
     pub(super) fn variables(
         &mut self,
-        id: FrameId,
+        id: Key,
         read: impl FnOnce() -> Result<Vec<VariableDocument>, String>,
     ) -> Result<Rc<[VariableDocument]>, String> {
         if let Some((_, known)) = self.0.iter().find(|(of, _)| *of == id) {

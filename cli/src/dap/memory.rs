@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 
-use hetdwarf::arch::{AddressSpace, Lane};
+use hetdwarf::arch::{AddressSpace, Apertures, Lane};
 use hetdwarf::limits::Limits;
-use hetdwarf::location::{Access, LaneSelect, Location, Place, Storage, read};
+use hetdwarf::location::{Access, Bits, LaneSelect, Location, Place, Storage, read};
 use hetdwarf::untrusted::Untrusted;
 
 use super::message::Request;
@@ -64,7 +64,59 @@ impl Reference {
         self.space == AddressSpace::None
     }
 
-    fn text(&self) -> String {
+    /// Returns the address that a pointer has, unless it is null or not fully known.
+    pub(super) fn of_pointer(space: AddressSpace, lane: Lane, bits: &Bits) -> Option<Reference> {
+        let mut number = [0; 8];
+        if !bits.is_complete() || bits.bytes.len() > number.len() {
+            return None;
+        }
+        for (to, from) in number.iter_mut().zip(&bits.bytes) {
+            *to = *from;
+        }
+        let address = u64::from_le_bytes(number);
+        (address != space.null()).then(|| Reference::new(space, lane, address))
+    }
+
+    /// Returns the address of a location in a lane, if it is a whole byte in memory.
+    pub(super) fn of_location(location: &Location<'_>, lane: Lane) -> Option<Reference> {
+        let place = location.single()?;
+        let Storage::Memory { space, lane: owner } = place.storage else {
+            return None;
+        };
+        let owner = match owner {
+            LaneSelect::One(owner) => owner,
+            _ => lane,
+        };
+        let bits = place.bit_offset_in(lane)?;
+        let address = u64::try_from(bits / 8).ok()?;
+        bits.is_multiple_of(8)
+            .then(|| Reference::new(space, owner, address))
+    }
+
+    fn new(space: AddressSpace, lane: Lane, address: u64) -> Reference {
+        let is_of_lane = matches!(space, AddressSpace::PrivateLane | AddressSpace::Generic);
+        Reference {
+            space,
+            lane: is_of_lane.then_some(lane),
+            address,
+        }
+    }
+
+    /// Returns the address in the memory that it is in: a flat address may be one of private or local memory. Compilers omit the space of
+    /// flat pointers.
+    pub(super) fn seen_from(self, apertures: Option<Apertures>) -> Reference {
+        if !matches!(self.space, AddressSpace::None | AddressSpace::Generic) {
+            return self;
+        }
+        let (space, address) = Apertures::resolve(apertures, self.address);
+        Reference {
+            space,
+            address,
+            ..self
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
         let address = self.address;
         match (self.space, self.lane) {
             (AddressSpace::None, _) => format!("{address:#x}"),

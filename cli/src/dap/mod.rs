@@ -9,6 +9,7 @@ mod completions;
 mod console;
 mod disassembly;
 mod evaluate;
+mod format;
 mod handle;
 mod kept;
 mod memory;

@@ -1,6 +1,6 @@
 //! The start of a session: what the editor asks before a core is open.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hetdwarf::inspect::StopOptions;
 use hetdwarf::limits::Limits;
@@ -11,6 +11,7 @@ use super::numbering::Numbering;
 use super::protocol::{Body, Capabilities, Event};
 use super::session::Session;
 use crate::arguments::CoreObjects;
+use crate::contents::STANDARD_INPUT;
 use crate::core::with_document;
 use crate::failure::Failure;
 use crate::sources::Sources;
@@ -62,6 +63,7 @@ fn capabilities<'s>() -> Body<'s> {
         supports_completions_request: true,
         completion_trigger_characters: [".", ">", "$"],
         supports_clipboard_context: true,
+        supports_value_formatting_options: true,
         supports_terminate_request: true,
         supports_cancel_request: true,
     })
@@ -78,7 +80,12 @@ impl Wanted {
     fn of(request: &Request) -> Result<Wanted, String> {
         let paths = |name: &str| -> Result<Vec<PathBuf>, String> {
             let texts = request.texts(name)?;
-            Ok(texts.into_iter().map(PathBuf::from).collect())
+            // Standard input is the editor's.
+            let path = |text| match text == STANDARD_INPUT {
+                true => Path::new(".").join(text),
+                false => PathBuf::from(text),
+            };
+            Ok(texts.into_iter().map(path).collect())
         };
         let given = [paths("coreFile")?, paths("waveFile")?, paths("log")?];
         let mut given = given.into_iter().filter(|files| !files.is_empty());

@@ -3,16 +3,17 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use hetdwarf::arch::Lane;
+use hetdwarf::arch::{Apertures, Lane};
 use hetdwarf::debug_info::types::{TypeId, TypeKind, TypeTable};
 use hetdwarf::display::Options;
 use hetdwarf::inspect::{StopFrame, VariableValue};
-use hetdwarf::location::Bits;
+use hetdwarf::location::{Bits, Location};
 use hetdwarf::query::Query;
 use hetdwarf::tree::{Part, Parts, Tree};
 use hetdwarf::untrusted::Untrusted;
 
 use super::handle::{FrameId, Handle, Root};
+use super::memory::Reference;
 use super::protocol::Variable;
 use super::session::Session;
 
@@ -39,6 +40,7 @@ pub(super) struct Walk<'s, 'p, 'a> {
     tree: Tree<'s, 'p, 'a>,
     types: TypeTable,
     start: Start<'p>,
+    apertures: Option<Apertures>,
 }
 
 /// Where a way starts.
@@ -72,14 +74,23 @@ impl<'s, 'p, 'a> Walk<'s, 'p, 'a> {
             }
             Root::Register(_) => return Err("a register has no parts".to_owned()),
         };
-        Ok(Walk { tree, types, start })
+        Ok(Walk {
+            tree,
+            types,
+            start,
+            apertures: frame.stop().wave().apertures(),
+        })
     }
 
     /// Finds the parts of the part that a path leads to.
     ///
     /// * `elements`: which elements of an array.
-    fn parts(&mut self, of: &PartsOf<'_>, elements: Range<u64>) -> Result<Found<'p>, String> {
-        let options = Options::default();
+    fn parts(
+        &mut self,
+        of: &PartsOf<'_>,
+        elements: Range<u64>,
+        options: &Options,
+    ) -> Result<Found<'p>, String> {
         let text = |error: hetdwarf::Error| error.to_string();
         let lane = Lane(of.lane);
         let mut numbers = of.path.iter().copied();
@@ -93,7 +104,7 @@ impl<'s, 'p, 'a> Walk<'s, 'p, 'a> {
                 let value = values.get(*number).ok_or("there is no such variable")?;
                 let found =
                     self.tree
-                        .of_variable(value, lane, &mut self.types, range(next), &options);
+                        .of_variable(value, lane, &mut self.types, range(next), options);
                 (found.map_err(text)?, value.type_in(lane))
             }
             (Start::Expression(values), _) => {
@@ -101,7 +112,7 @@ impl<'s, 'p, 'a> Walk<'s, 'p, 'a> {
                 let (_, ty, bits) = value.ok_or("there is no value in this lane")?;
                 let found =
                     self.tree
-                        .of_bits(bits, *ty, lane, &mut self.types, range(next), &options);
+                        .of_bits(bits, *ty, lane, &mut self.types, range(next), options);
                 (found.map_err(text)?, *ty)
             }
             (Start::Variables(_), _) => return Err("there is no such variable".to_owned()),
@@ -118,7 +129,7 @@ impl<'s, 'p, 'a> Walk<'s, 'p, 'a> {
             next = numbers.next();
             found = self
                 .tree
-                .of_part(&part, &mut self.types, range(next), &options)
+                .of_part(&part, &mut self.types, range(next), options)
                 .map_err(text)?;
         }
         let first = match is_array(&self.types, ty) {
@@ -133,6 +144,50 @@ impl<'s, 'p, 'a> Walk<'s, 'p, 'a> {
     }
 }
 
+impl<'p> Walk<'_, 'p, '_> {
+    /// Returns the address of a root in a lane, or the address that it points to, if it is a pointer.
+    fn reference(&self, of: &PartsOf<'_>) -> Option<String> {
+        let lane = Lane(of.lane);
+        match (&self.start, of.root) {
+            (Start::Variables(values), Root::Variable(number)) => {
+                let value = values.get(*number)?;
+                let bits = value.bits(lane).ok().flatten();
+                let location = value.location(lane);
+                self.reference_to(value.type_in(lane), bits.as_ref(), location, lane)
+            }
+            (Start::Expression(values), _) => {
+                let (_, ty, bits) = values.iter().find(|(of, ..)| *of == lane)?;
+                self.reference_to(*ty, Some(bits), None, lane)
+            }
+            (Start::Variables(_), _) => None,
+        }
+    }
+
+    /// Returns the address of a part, or the address that it points to, if it is a pointer.
+    fn reference_of_part(&self, part: &Part<'p>, lane: Lane) -> Option<String> {
+        let location = self.tree.place(part);
+        self.reference_to(part.ty, part.bits.as_ref(), location, lane)
+    }
+
+    fn reference_to(
+        &self,
+        ty: TypeId,
+        bits: Option<&Bits>,
+        location: Option<Location<'_>>,
+        lane: Lane,
+    ) -> Option<String> {
+        let pointer = match &self.types.resolved(ty).kind {
+            TypeKind::Pointer { address_space, .. } => Some(*address_space),
+            _ => None,
+        };
+        let reference = match pointer {
+            Some(space) => Reference::of_pointer(space, lane, bits?)?,
+            None => Reference::of_location(&location?, lane)?,
+        };
+        Some(reference.seen_from(self.apertures).text())
+    }
+}
+
 impl Session<'_> {
     /// Gives a value a reference, if it has parts.
     ///
@@ -144,7 +199,8 @@ impl Session<'_> {
         one: &mut Variable,
     ) -> Result<(), String> {
         // One element tells whether there are parts, and how many elements there are.
-        let found = walk.parts(of, 0..1)?;
+        let found = walk.parts(of, 0..1, &self.format.options())?;
+        one.memory_reference = walk.reference(of);
         if found.parts.is_empty() {
             return Ok(());
         }
@@ -165,7 +221,8 @@ impl Session<'_> {
     ) -> Result<Vec<Variable>, String> {
         let (from, many) = (start as u64, (count as u64).min(MOST_ELEMENTS));
         let mut walk = Walk::new(frame, of.root, &[Lane(of.lane)])?;
-        let found = walk.parts(of, from..from.saturating_add(many))?;
+        let options = self.format.options();
+        let found = walk.parts(of, from..from.saturating_add(many), &options)?;
         let is_array = found.first > 0 || found.more > 0;
         let mut listed = Vec::new();
         for (number, part) in (found.first..).zip(&found.parts) {
@@ -180,6 +237,7 @@ impl Session<'_> {
                 value,
                 ..Variable::default()
             };
+            one.memory_reference = walk.reference_of_part(part, Lane(of.lane));
             if part.state.is_readable() && has_parts(&walk.types, part.ty) {
                 let mut deeper = of.path.to_vec();
                 deeper.push(number);

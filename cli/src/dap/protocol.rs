@@ -109,6 +109,7 @@ pub(super) struct Capabilities {
     pub(super) supports_completions_request: bool,
     pub(super) completion_trigger_characters: [&'static str; 3],
     pub(super) supports_clipboard_context: bool,
+    pub(super) supports_value_formatting_options: bool,
     pub(super) supports_terminate_request: bool,
     pub(super) supports_cancel_request: bool,
 }
@@ -196,6 +197,9 @@ pub(super) struct Variable {
     pub(super) variables_reference: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) indexed_variables: Option<u64>,
+    /// The address of the value; for a pointer, the address that it points to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) memory_reference: Option<String>,
 }
 
 /// The result of an expression or a command of the console.
@@ -208,6 +212,9 @@ pub(super) struct Evaluated {
     pub(super) variables_reference: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) indexed_variables: Option<u64>,
+    /// The address of the value; for a pointer, the address that it points to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) memory_reference: Option<String>,
 }
 
 #[derive(Debug, Serialize)]

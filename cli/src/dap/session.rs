@@ -7,6 +7,7 @@ use hetdwarf::inspect::Stop;
 use hetdwarf::report::source_text::SourceTexts;
 use hetdwarf::report::{CoreDocument, CoreWaveDocument};
 
+use super::format::Format;
 use super::handle::{FrameId, Handles};
 use super::kept::Kept;
 use super::message::{Connection, Next, Received, Request, field};
@@ -41,6 +42,8 @@ pub(super) struct Session<'s> {
     pub(super) current: FrameId,
     /// The waves that were gone to: they are listed, however many there are.
     pub(super) seen: BTreeSet<usize>,
+    /// The format of values that the request at hand asks for.
+    pub(super) format: Format,
     /// Events that follow the answer to the request at hand.
     pub(super) events: Vec<Event>,
 }
@@ -96,6 +99,7 @@ impl<'s> Session<'s> {
             focus: BTreeMap::new(),
             current: FrameId { wave, frame: 0 },
             seen: BTreeSet::new(),
+            format: Format::default(),
             events: Vec::new(),
         }
     }
@@ -123,7 +127,34 @@ impl<'s> Session<'s> {
         connection: &mut Connection<'_>,
     ) -> std::io::Result<Next> {
         let command = request.command.as_str();
-        let answer = match command {
+        let answer = self.body(request);
+        connection.respond(request, answer)?;
+        for event in core::mem::take(&mut self.events) {
+            connection.event(event)?;
+        }
+        match command {
+            "configurationDone" => {
+                if let Some(problems) = self.problems() {
+                    connection.event(problems)?;
+                }
+                connection.event(Event::Stopped(self.stopped()))?;
+            }
+            "disconnect" | "terminate" => {
+                connection.event(Event::Terminated {})?;
+                return Ok(Next::End);
+            }
+            _ => {}
+        }
+        Ok(Next::GoOn)
+    }
+
+    fn body(&mut self, request: &Request) -> Answer<'s> {
+        let command = request.command.as_str();
+        self.format = match command {
+            "stackTrace" | "variables" | "evaluate" => Format::of(request)?,
+            _ => Format::default(),
+        };
+        match command {
             "threads" => Ok(self.threads()),
             "hetdwarf/groups" => Ok(Body::Groups {
                 groups: &self.document.groups,
@@ -161,25 +192,7 @@ impl<'s> Session<'s> {
                 "{command}: the waves of a core cannot run, and are not changed"
             )),
             _ => Err(format!("{command}: there is no such request here")),
-        };
-        connection.respond(request, answer)?;
-        for event in core::mem::take(&mut self.events) {
-            connection.event(event)?;
         }
-        match command {
-            "configurationDone" => {
-                if let Some(problems) = self.problems() {
-                    connection.event(problems)?;
-                }
-                connection.event(Event::Stopped(self.stopped()))?;
-            }
-            "disconnect" | "terminate" => {
-                connection.event(Event::Terminated {})?;
-                return Ok(Next::End);
-            }
-            _ => {}
-        }
-        Ok(Next::GoOn)
     }
 
     /// Returns what is said of a wave.

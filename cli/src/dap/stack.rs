@@ -1,7 +1,7 @@
 //! Frames, the code objects that they are in, and where lanes are.
 
 use hetdwarf::inspect::{LaneInCaller, LanePlace, Stop, StopFrame};
-use hetdwarf::report::FrameDocument;
+use hetdwarf::report::{CoreObjectDocument, FrameDocument};
 use hetdwarf::untrusted::Untrusted;
 
 use super::handle::{FrameId, Handle};
@@ -77,6 +77,23 @@ impl<'s> Session<'s> {
             (None, _) => pc.clone(),
         };
         let source = self.source_of(frame)?;
+        let lane = self.focus.get(&wave).copied();
+        let format = self.format;
+        let of_frame = FrameId {
+            wave,
+            frame: frame.index(),
+        };
+        let variables = match format.parameters {
+            // A frame whose variables cannot be read is still a frame.
+            true => self.kept_variables(frame, of_frame).ok(),
+            false => None,
+        };
+        let object = module.and_then(|module| self.document.code_objects.get(module));
+        let object = object.map(module_name);
+        let object = object.as_ref().map(ToString::to_string);
+        let line = document.line.map(|line| self.numbering.line(line));
+        let variables = variables.as_deref();
+        let name = format.frame_name(name, variables, lane, line, object.as_deref());
         Ok(StackFrame {
             id,
             name,
@@ -97,11 +114,9 @@ impl<'s> Session<'s> {
         let objects = self.document.code_objects.iter().enumerate();
         let listed = objects.skip(start).take(count).map(|(index, object)| {
             let file = object.file.as_ref().unwrap_or(&object.uri);
-            let raw = file.raw();
-            let name = raw.rsplit('/').next().unwrap_or(raw);
             Module {
                 id: index,
-                name: Untrusted::from(name.to_owned()),
+                name: module_name(object),
                 path: file.clone(),
                 version: object.target.clone(),
                 symbol_status: if object.found { "found" } else { "not found" },
@@ -173,6 +188,13 @@ impl<'s> Session<'s> {
             source,
         })
     }
+}
+
+/// Returns the name of a code object: that of its file, without folders.
+fn module_name(object: &CoreObjectDocument) -> Untrusted<'static> {
+    let raw = object.file.as_ref().unwrap_or(&object.uri).raw();
+    let name = raw.rsplit('/').next().unwrap_or(raw);
+    Untrusted::from(name.to_owned())
 }
 
 /// Returns a frame of a stop.

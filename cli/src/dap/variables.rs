@@ -160,6 +160,17 @@ impl<'s> Session<'s> {
         }
     }
 
+    /// Returns the variables of a frame, in every lane and in the format of the request at hand.
+    pub(super) fn kept_variables(
+        &mut self,
+        frame: &StopFrame<'_, '_, '_>,
+        id: FrameId,
+    ) -> Result<Rc<[VariableDocument]>, String> {
+        let format = self.format;
+        self.kept
+            .variables((id, format.hex), || variables(frame, format.options()))
+    }
+
     fn scope(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,
@@ -167,7 +178,7 @@ impl<'s> Session<'s> {
         (start, count): (usize, usize),
         is_wanted: impl Fn(VariableKind) -> bool,
     ) -> Result<Vec<Variable>, String> {
-        let all = self.kept.variables(id, || variables(frame))?;
+        let all = self.kept_variables(frame, id)?;
         let all = all.iter().enumerate();
         let wanted = all.filter(|(_, one)| is_wanted(one.kind));
         let mut listed = Vec::new();
@@ -238,11 +249,11 @@ impl<'s> Session<'s> {
         let (all, of_expression);
         let lanes: &[LaneDocument] = match root {
             Root::Variable(number) => {
-                all = self.kept.variables(id, || variables(frame))?;
+                all = self.kept_variables(frame, id)?;
                 &all.get(*number).ok_or("there is no such variable")?.lanes
             }
             Root::Expression(text) => {
-                of_expression = answer(frame, text)?.1;
+                of_expression = answer(frame, text, &self.format.options())?.1;
                 &of_expression
             }
             Root::Register(_) => &[],
@@ -290,8 +301,13 @@ fn started<T>(
 }
 
 /// Returns the variables of a frame, in every lane.
-pub(super) fn variables(frame: &StopFrame<'_, '_, '_>) -> Result<Vec<VariableDocument>, String> {
-    let request = VarsRequest::default().lanes(LaneChoice::All);
+fn variables(
+    frame: &StopFrame<'_, '_, '_>,
+    options: Options,
+) -> Result<Vec<VariableDocument>, String> {
+    let request = VarsRequest::default()
+        .lanes(LaneChoice::All)
+        .display(options);
     let document = VarsDocument::new(frame, &request).map_err(|error| error.to_string())?;
     let frames = document.frames.into_iter();
     Ok(frames.flat_map(|frame| frame.variables).collect())
@@ -301,9 +317,10 @@ pub(super) fn variables(frame: &StopFrame<'_, '_, '_>) -> Result<Vec<VariableDoc
 pub(super) fn answer(
     frame: &StopFrame<'_, '_, '_>,
     text: &str,
+    options: &Options,
 ) -> Result<(Option<String>, Vec<LaneDocument>), String> {
     let texts = [text.to_owned()];
-    let document = PrintDocument::new(frame, LaneChoice::All, &texts, &Options::default());
+    let document = PrintDocument::new(frame, LaneChoice::All, &texts, options);
     let document = document.map_err(|error| error.to_string())?;
     let found = document.expressions.into_iter().next();
     let found = found.ok_or("there is no answer")?;

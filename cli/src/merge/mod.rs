@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::arguments::{DocumentFormat, MergeArguments};
-use super::contents;
+use super::arguments::{DocumentFormat, MergeArguments, VerifyFormat};
+use super::contents::{self, STANDARD_INPUT};
 use super::core::{CrashPrinting, crash_exit};
 use super::failure::{Exit, Failure};
-use super::input::{STANDARD_INPUT, input_name};
+use super::input::input_name;
 use super::outputs::Outputs;
-use super::verify::{Printing, exit, report_unreadable};
+use super::verify::{Printing, document_format, report_unreadable, status};
 use hetdwarf::report::{
     CheckedFile, Crashes, FileRecord, FileRecords, FindingRecord, FolderRecord, Gathering, Record,
-    VerifyDocument, safe_line, to_json, unchecked,
+    UnreadableFile, VerifyDocument, safe_line, to_json, unchecked,
 };
 use hetdwarf::untrusted::Untrusted;
 use hetdwarf::verify::Severity;
@@ -82,6 +82,8 @@ struct Merge<'m> {
     has_errors: bool,
     /// True if a file or a core could not be read.
     is_incomplete: bool,
+    /// True if a file with a code object was checked, or could not be read.
+    is_any: bool,
     /// True if a part of a core could not be read.
     is_partial: bool,
     /// True if a line was rejected.
@@ -100,6 +102,7 @@ impl<'m> Merge<'m> {
             of_errors: 0,
             has_errors: false,
             is_incomplete: false,
+            is_any: false,
             is_partial: false,
             is_wrong: false,
         })
@@ -185,10 +188,12 @@ impl<'m> Merge<'m> {
             Record::File(file) => {
                 self.of_files = self.of_files.saturating_add(1);
                 self.is_incomplete |= !file.unreadable.is_empty();
+                self.is_any |= file.objects > 0 || !file.unreadable.is_empty();
             }
             Record::Wave(_) => self.of_cores = self.of_cores.saturating_add(1),
             Record::Error(error) => {
                 self.of_errors = self.of_errors.saturating_add(1);
+                self.is_any = true;
                 match error.error {
                     Some(_) => self.is_incomplete = true,
                     None => self.is_partial = true,
@@ -220,17 +225,11 @@ impl<'m> Merge<'m> {
     ) -> Result<Exit, Failure> {
         let folder = std::env::current_dir()
             .map_err(|error| Failure::new(format!("the current folder cannot be used: {error}")))?;
-        let Some(format) = arguments.format.document() else {
-            if arguments.summary {
-                let message = "--summary: the table is printed as text or json";
-                return Err(Failure::new(message));
-            }
+        let Some(format) = document_format(arguments.format, arguments.summary)? else {
             self.lines(out)?;
-            return Ok(match (self.is_incomplete, self.has_errors) {
-                (true, _) => Exit::Incomplete,
-                (false, true) => Exit::Negative,
-                (false, false) => Exit::Done,
-            });
+            let is_incomplete = self.is_incomplete || self.is_partial;
+            let is_unchecked = !self.unchecked().is_empty();
+            return Ok(status(is_incomplete || is_unchecked, self.has_errors));
         };
         let gathering = match arguments.each {
             true => Gathering::each(),
@@ -243,14 +242,12 @@ impl<'m> Merge<'m> {
             summary: arguments.summary,
             folder: &folder,
         };
-        printing.print(&document, out)?;
-        Ok(exit(&document))
+        printing.print(&document, out)
     }
 
     /// Makes the document of all files.
     fn document(&mut self, mut gathering: Gathering) -> Result<VerifyDocument, Failure> {
         let mut known: u64 = 0;
-        let mut is_any = false;
         let mut wrong = Vec::new();
         self.store.each(store_error, |lines| {
             let place = lines.lines.last().map_or((0, 0), |(place, _)| *place);
@@ -258,7 +255,6 @@ impl<'m> Merge<'m> {
             match checked(lines) {
                 Ok((checked, more)) => {
                     known = known.saturating_add(more);
-                    is_any |= !checked.is_empty();
                     gathering.add(checked);
                 }
                 Err(error) => wrong.push((place, format!("{file}: {error}"))),
@@ -268,14 +264,19 @@ impl<'m> Merge<'m> {
         for (place, error) in wrong {
             self.reject(place, error);
         }
-        let folders: Vec<FolderRecord> = self.folders.values().cloned().collect();
         gathering.add(CheckedFile {
             objects: Vec::new(),
-            unreadable: unchecked(&folders, is_any),
+            unreadable: self.unchecked(),
         });
         let mut document = gathering.finish();
         document.summary.known = known;
         Ok(document)
+    }
+
+    /// Returns the folders in which nothing was checked.
+    fn unchecked(&self) -> Vec<UnreadableFile> {
+        let folders: Vec<FolderRecord> = self.folders.values().cloned().collect();
+        unchecked(&folders, self.is_any)
     }
 
     fn crashes(
@@ -284,14 +285,14 @@ impl<'m> Merge<'m> {
         printing: &CrashPrinting,
         out: &mut dyn Write,
     ) -> Result<Exit, Failure> {
-        let is_json = match arguments.format.document() {
-            Some(DocumentFormat::Text) => false,
-            Some(DocumentFormat::Json) => true,
-            None => {
+        let is_json = match arguments.format {
+            VerifyFormat::Document(DocumentFormat::Text) => false,
+            VerifyFormat::Document(DocumentFormat::Json) => true,
+            VerifyFormat::Jsonl => {
                 self.lines(out)?;
                 return Ok(crash_exit(self.is_incomplete, self.is_partial));
             }
-            Some(_) => {
+            VerifyFormat::Document(_) => {
                 let message = "records of core are printed as text, json or jsonl";
                 return Err(Failure::new(message));
             }

@@ -15,8 +15,8 @@ use serde::Serialize;
 
 use super::arguments::{SymbolizeArguments, SymbolizeFormat};
 use super::contents::Lines;
+use super::contents::STANDARD_INPUT;
 use super::failure::{Exit, Failure};
-use super::input::STANDARD_INPUT;
 use super::style::WARNING;
 use hetdwarf::arch::ProcessAddress;
 use hetdwarf::inspect::{Lookups, Symbolized, Symbolizer};

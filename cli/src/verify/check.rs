@@ -5,8 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::super::contents::{Contents, Input, standard_input};
-use super::super::input::STANDARD_INPUT;
+use super::super::contents::{Contents, Input};
 use super::super::packages::ObjectFile;
 use super::super::progress::Progress;
 use super::files::{Files, Target};
@@ -104,11 +103,7 @@ impl Check<'_> {
             sha256: None,
             found: CheckedFile::unreadable(name, error),
         };
-        let opened = if target.path == Path::new(STANDARD_INPUT) {
-            standard_input(Input::Whole).map(Contents::Read)
-        } else {
-            Contents::open(&target.path, Input::Whole)
-        };
+        let opened = Contents::of_argument(&target.path, Input::Whole);
         let opened = opened.map_err(|error| error.to_string()).and_then(|data| {
             ObjectFile::with_packages(&target.path, data, Input::Whole, limits)
                 .map_err(|(package, error)| format!("{}: {error}", Untrusted::from(&*package)))

@@ -19,7 +19,7 @@ pub use named::file_records;
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::arguments::{VerifyArguments, VerifyFormat};
+use super::arguments::{DocumentFormat, VerifyArguments, VerifyFormat};
 use super::failure::{Exit, Failure};
 use super::input::dialect;
 use super::outputs::{Kind, Outputs};
@@ -35,7 +35,7 @@ use hetdwarf::report::{
 };
 use hetdwarf::verify::{Choice, Rule, Selection, UnknownRule, shown_line};
 use records::{Lines, count_findings};
-pub(crate) use report::{Printing, exit, report_unreadable};
+pub(crate) use report::{Printing, document_format, report_unreadable, status};
 
 pub(crate) fn run(
     arguments: &VerifyArguments,
@@ -83,11 +83,7 @@ pub(crate) fn run(
         wants_sha256: arguments.format == VerifyFormat::Jsonl,
     };
     let sources = Sources::new(&arguments.sources.source_dirs);
-    let Some(format) = arguments.format.document() else {
-        if arguments.summary {
-            let message = "--summary: the table is printed as text or json";
-            return Err(Failure::new(message));
-        }
+    let Some(format) = document_format(arguments.format, arguments.summary)? else {
         return print_records(&check, files, baseline, &sources, out, err);
     };
     let mut gathering = match arguments.each {
@@ -118,8 +114,7 @@ pub(crate) fn run(
         summary: arguments.summary,
         folder: &folder,
     };
-    printing.print(&document, out)?;
-    Ok(exit(&document))
+    printing.print(&document, out)
 }
 
 /// Checks the files and prints what is found in each as it is finished.
@@ -218,8 +213,10 @@ fn print_rules(
 ) -> Result<Exit, Failure> {
     let document = RulesDocument::new(rules);
     match format {
-        VerifyFormat::Json => write_json_pretty(&document, &mut *out)?,
-        VerifyFormat::Text if option == "--explain" => {
+        VerifyFormat::Document(DocumentFormat::Json) => {
+            write_json_pretty(&document, &mut *out)?;
+        }
+        VerifyFormat::Document(DocumentFormat::Text) if option == "--explain" => {
             for (number, rule) in document.rules.iter().enumerate() {
                 if number > 0 {
                     writeln!(out)?;
@@ -227,11 +224,13 @@ fn print_rules(
                 text::explain(rule, width.min(super::DEFAULT_WIDTH), out)?;
             }
         }
-        VerifyFormat::Text => text::list(&document, out)?,
-        VerifyFormat::Sarif
-        | VerifyFormat::Github
-        | VerifyFormat::Lines
-        | VerifyFormat::Junit
+        VerifyFormat::Document(DocumentFormat::Text) => text::list(&document, out)?,
+        VerifyFormat::Document(
+            DocumentFormat::Sarif
+            | DocumentFormat::Github
+            | DocumentFormat::Lines
+            | DocumentFormat::Junit,
+        )
         | VerifyFormat::Jsonl => {
             return Err(Failure::new(format!(
                 "{option}: rules are printed as text or json"

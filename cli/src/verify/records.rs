@@ -6,7 +6,7 @@ use std::io::Write;
 use super::super::failure::{Exit, Failure};
 use super::check::Checked;
 use super::files::Files;
-use super::report::{exit, report_unreadable};
+use super::report::{report_unreadable, status};
 use hetdwarf::report::{
     CheckedFile, FileRecords, Gathering, UnreadableFile, VerifiedFile, VerifyDocument, to_json,
 };
@@ -114,10 +114,7 @@ impl<'o> Lines<'o> {
         });
         let document = self.gathering.finish();
         report_unreadable(&document, err);
-        let exit = match self.has_errors && document.unreadable.is_empty() {
-            true => Exit::Negative,
-            false => exit(&document),
-        };
+        let exit = status(!document.unreadable.is_empty(), self.has_errors);
         Ok((document, exit))
     }
 }

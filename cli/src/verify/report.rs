@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::super::arguments::DocumentFormat;
+use super::super::arguments::{DocumentFormat, VerifyFormat};
 use super::super::failure::{Exit, Failure};
 use super::text;
 use hetdwarf::report::{
@@ -21,12 +21,12 @@ pub(crate) struct Printing<'p> {
 }
 
 impl Printing<'_> {
-    /// Prints a document, and adds to the summary of a step of a GitHub workflow.
+    /// Prints a finished document, adds to the summary of a step of a GitHub workflow, and returns the exit status.
     pub(crate) fn print(
         self,
         document: &VerifyDocument,
         out: &mut dyn Write,
-    ) -> Result<(), Failure> {
+    ) -> Result<Exit, Failure> {
         match self.summary {
             true => print_summary(self.format, document, out)?,
             false => print(self.format, document, self.folder, out)?,
@@ -34,8 +34,27 @@ impl Printing<'_> {
         if self.summary || self.format == DocumentFormat::Github {
             step_summary(document)?;
         }
-        Ok(())
+        Ok(status(
+            !document.unreadable.is_empty(),
+            document.has_errors(),
+        ))
     }
+}
+
+/// Returns the format of a document, or None for records, which have no table.
+pub(crate) fn document_format(
+    format: VerifyFormat,
+    summary: bool,
+) -> Result<Option<DocumentFormat>, Failure> {
+    match format {
+        VerifyFormat::Document(format) => Ok(Some(format)),
+        VerifyFormat::Jsonl if summary => Err(no_table()),
+        VerifyFormat::Jsonl => Ok(None),
+    }
+}
+
+fn no_table() -> Failure {
+    Failure::new("--summary: the table is printed as text or json")
 }
 
 /// Names the files that could not be read.
@@ -45,14 +64,15 @@ pub(crate) fn report_unreadable(document: &VerifyDocument, err: &mut dyn Write) 
     }
 }
 
-/// The status of a document.
-pub(crate) fn exit(document: &VerifyDocument) -> Exit {
-    if !document.unreadable.is_empty() {
-        Exit::Incomplete
-    } else if document.has_errors() {
-        Exit::Negative
-    } else {
-        Exit::Done
+/// Returns the exit status for checked files.
+///
+/// * `is_incomplete`: true if something could not be read, or there was nothing to check;
+/// * `has_errors`: true if an error was found.
+pub(crate) fn status(is_incomplete: bool, has_errors: bool) -> Exit {
+    match (is_incomplete, has_errors) {
+        (true, _) => Exit::Incomplete,
+        (false, true) => Exit::Negative,
+        (false, false) => Exit::Done,
     }
 }
 
@@ -97,11 +117,7 @@ fn print_summary(
         DocumentFormat::Sarif
         | DocumentFormat::Github
         | DocumentFormat::Lines
-        | DocumentFormat::Junit => {
-            return Err(Failure::new(
-                "--summary: the table is printed as text or json",
-            ));
-        }
+        | DocumentFormat::Junit => return Err(no_table()),
     }
     Ok(())
 }

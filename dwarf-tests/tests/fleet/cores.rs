@@ -222,6 +222,30 @@ fn damaged_cores_are_told() {
     );
 }
 
+/// A single core that cannot be read has the record, message and status that it has among several. Other failures have no record.
+#[test]
+fn one_unreadable_core_is_a_record() {
+    let (folder, paths, _) = made(2);
+    let wrong = [folder.path("text"), folder.path("none")].map(|path| text(&path));
+    fs::write(&wrong[0], "no core").unwrap();
+    let whole = fs::read(&paths[1]).unwrap();
+    fs::write(&paths[1], &whole[..whole.len() / 2]).unwrap();
+    for path in wrong.iter().chain([&paths[1]]) {
+        let several = core(&[paths[0].clone(), path.clone()], &["--format=jsonl"]);
+        let alone = core(core::slice::from_ref(path), &["--format=jsonl"]);
+        assert_eq!((alone.status, &alone.err), (several.status, &several.err));
+        let of_path = |line: &&str| serde_json::from_str::<Value>(line).unwrap()["file"] == **path;
+        let lines_of_several: Vec<&str> = several.out.lines().filter(of_path).collect();
+        assert_eq!(alone.out.lines().collect::<Vec<_>>(), lines_of_several);
+        let last = lines(&alone).pop().unwrap();
+        assert_eq!(last["format"], "hetdwarf-error/1", "{path}");
+    }
+    let page = text(&folder.path("page.html"));
+    fs::write(&page, "kept").unwrap();
+    let ran = core(&paths[..1], &["--format=jsonl", "--html", &page]);
+    assert_eq!((ran.status, &*ran.out), (2, ""), "{}", ran.err);
+}
+
 /// The page has the contents of the table, and runs no script.
 #[test]
 fn the_page_has_the_table_and_the_tree() {

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use dwarf_tests::cores::Folder;
 use dwarf_tests::{Ran, hetdwarf};
 
 use super::set::Set;
@@ -139,15 +140,59 @@ fn parts_with_a_baseline_add_up() {
         let document: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
         document["summary"]["known"].as_u64().unwrap()
     };
-    let expected = number(&verify(&set, &["--format=json", &baseline]));
-    assert!(expected > 0);
-    assert_eq!(number(&merge(&parts, &["--format=json"])), expected);
+    let one = verify(&set, &["--format=json", &baseline]);
+    assert!(number(&one) > 0);
+    assert_eq!(merge(&parts, &["--format=json"]).out, one.out);
+}
+
+/// Only a run over all files can tell which entries of a baseline are no longer found, so a merged report does not list them. The rest of the
+/// report is the same.
+#[test]
+fn entries_of_a_baseline_that_are_gone_are_not_merged() {
+    let folder = Folder::new();
+    let (path, known) = (text(folder.folder()), text(&folder.path("known.json")));
+    let fixtures = [
+        "waves/structs/structs.rocm.hsaco",
+        "waves/calls-O2/calls-O2.rocm.hsaco",
+    ];
+    for (name, fixture) in ["gone.hsaco", "kept.hsaco"].iter().zip(fixtures) {
+        fs::copy(dwarf_tests::fixture(fixture), folder.path(name)).unwrap();
+    }
+    hetdwarf(["verify", &path, "--write-baseline", &known]);
+    fs::remove_file(folder.path("gone.hsaco")).unwrap();
+    let ran = |options: &[&str]| {
+        let arguments = ["verify", &path, "--baseline", &known];
+        hetdwarf(arguments.iter().chain(options).copied())
+    };
+    let part = folder.path("part.jsonl");
+    fs::write(&part, ran(&["--format=jsonl"]).out).unwrap();
+    let merged = merge(&[text(&part)], &["--format=json"]);
+    let merged: serde_json::Value = serde_json::from_str(&merged.out).unwrap();
+    let mut one: serde_json::Value = serde_json::from_str(&ran(&["--format=json"]).out).unwrap();
+    let stale = one.as_object_mut().unwrap().remove("stale").unwrap();
+    assert!(!stale.as_array().unwrap().is_empty());
+    assert_eq!(merged["stale"], serde_json::Value::Null);
+    assert_eq!(merged, one);
+}
+
+/// A folder in which nothing was checked is an error of merged records too, whether they are printed as a report or as records.
+#[test]
+fn nothing_to_check_is_an_error_after_merging() {
+    let folder = Folder::new();
+    let path = text(folder.folder());
+    let one = hetdwarf(["verify", &path, "--format=jsonl"]);
+    let part = folder.path("part.jsonl");
+    fs::write(&part, &one.out).unwrap();
+    assert_eq!(one.status, 2);
+    for format in ["--format=jsonl", "--format=json"] {
+        assert_eq!(merge(&[text(&part)], &[format]).status, 2, "{format}");
+    }
 }
 
 /// A part without code objects of a folder does not report that the folder has none.
 #[test]
 fn a_part_without_a_code_object_is_no_error() {
-    let folder = dwarf_tests::cores::Folder::new();
+    let folder = Folder::new();
     let source = dwarf_tests::fixture("waves/calls-O2/calls-O2.rocm.hsaco");
     fs::copy(source, folder.path("one.hsaco")).unwrap();
     let path = text(folder.folder());

@@ -12,6 +12,7 @@ use table::Facts;
 pub use table::Family;
 
 use super::WaveSize;
+use crate::error::{ErrorKind, Result};
 
 /// One processor, or one generic processor that stands for several.
 ///
@@ -310,6 +311,21 @@ impl Processor {
     #[must_use]
     pub fn supports_wave_size(&self, wave_size: WaveSize) -> bool {
         self.wave_sizes().contains(&wave_size)
+    }
+
+    /// Checks that waves can have this size.
+    ///
+    /// # Errors
+    /// [`WrongWaveSize`](ErrorKind::WrongWaveSize) if they cannot.
+    pub fn check_wave_size(&self, wave_size: WaveSize) -> Result<()> {
+        if self.supports_wave_size(wave_size) {
+            return Ok(());
+        }
+        Err(ErrorKind::WrongWaveSize {
+            lanes: wave_size.lanes(),
+            reason: format!("{} has no such waves", self.name()),
+        }
+        .into())
     }
 
     /// Returns the compiler's default wave size. `None` for `r600` processors and unknown ones.

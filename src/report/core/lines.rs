@@ -72,6 +72,16 @@ impl CoreDocument {
 }
 
 /// Returns a hash that is equal for crashes at the same place, regardless of addresses, lanes and workgroups.
+///
+/// It is the FNV-1a hash with 64 bits of these texts in UTF-8, each followed by a zero byte, as 16 hexadecimal digits:
+/// 1. The name of the kernel (`wave.kernel`), or nothing.
+/// 2. The name of each stop reason, in the order of `wave.stop`.
+/// 3. For each frame, the innermost first: the name of its function (`stack[].function`), or nothing. Then, unless the frame is an inlined call,
+///    `+` and the distance of its pc from the start of the symbol that contains it, as hexadecimal digits in lower case. This text is absent if
+///    the code object or the symbol is unknown.
+///
+/// Paths, lines, addresses, the version of hetdwarf and the state of other waves are not part of it. A change of this list changes all stored
+/// fingerprints, so it needs another number in `format`.
 fn fingerprint(wave: &CoreWaveDocument, offset: &dyn Fn(usize, u64) -> Option<u64>) -> String {
     let mut hash = Fnv::default();
     let mut part = |text: &str| {

@@ -2,12 +2,8 @@
 
 use super::{LaneDocument, NameFilter, VariableDocument};
 use crate::error::Result;
-use crate::inspect::{StopFrame, Undescribed, ValueStateKind};
-use crate::nearest::nearest;
+use crate::inspect::{MissingVariable, StopFrame, Undescribed, ValueStateKind};
 use crate::untrusted::Untrusted;
-
-/// The maximum number of names in a message.
-const LISTED: usize = 10;
 
 /// The reason why no variable could be read.
 #[non_exhaustive]
@@ -58,20 +54,17 @@ impl EmptyReason {
         if variables.iter().any(|of_frame| !of_frame.is_empty()) {
             return Ok(unreadable(variables));
         }
-        if let (Some(filter), false) = (filter, all_names.is_empty()) {
-            let message = no_match(filter.text, all_names).into();
-            return Ok(Some((EmptyReason::NoMatch, message)));
-        }
-        Ok(Some(match frame.undescribed()? {
-            Some(undescribed) => {
-                let message = undescribed.to_string().into();
-                (EmptyReason::Undescribed(undescribed), message)
-            }
-            None => (
-                EmptyReason::NoVariables,
-                "no variables are in scope here".into(),
-            ),
-        }))
+        let missing = match filter {
+            Some(filter) => frame.missing_variable(filter.text, all_names)?,
+            None => frame.missing_variable::<String>("", &[])?,
+        };
+        let message = missing.to_string().into();
+        let reason = match missing {
+            MissingVariable::Undescribed(undescribed) => EmptyReason::Undescribed(undescribed),
+            MissingVariable::NoVariables => EmptyReason::NoVariables,
+            MissingVariable::NoMatch(_) => EmptyReason::NoMatch,
+        };
+        Ok(Some((reason, message)))
     }
 }
 
@@ -104,30 +97,4 @@ fn unreadable(variables: &[Vec<VariableDocument>]) -> Option<(EmptyReason, Untru
         )
     };
     Some((reason, message.into()))
-}
-
-/// Returns the message for a name or pattern that matches no variable.
-fn no_match(wanted: &str, names: &[String]) -> String {
-    let mut known: Vec<&str> = Vec::new();
-    for name in names {
-        if !name.is_empty() && !known.contains(&name.as_str()) && known.len() <= LISTED {
-            known.push(name);
-        }
-    }
-    let is_pattern = wanted.contains(['*', '?', '[', '{']);
-    let verb = if is_pattern { "matches" } else { "is called" };
-    // All names are searched, because a global may come long after the variables of the function.
-    let all = names.iter().map(String::as_str);
-    let near = nearest(wanted, all).filter(|_| !is_pattern);
-    match (near, known.get(..LISTED)) {
-        (Some(near), _) => format!("no variable here {verb} {wanted}; did you mean {near}?"),
-        (None, Some(first)) if known.len() > LISTED => {
-            let list = first.join(", ");
-            format!("no variable here {verb} {wanted}; there are {list} and others")
-        }
-        (None, _) => format!(
-            "no variable here {verb} {wanted}; there are {}",
-            known.join(", ")
-        ),
-    }
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Sequence, Tuple, Union
 
@@ -34,19 +35,28 @@ def triage_core(path: Any, objects: Sequence[Object] = ()) -> list[Record]:
 
     A core that is unreadable, even in part, has a `hetdwarf-error/1` with the reason.
 
-    * path: a GPU core file or a log of ROCm's debug agent, as a path or a URL of fsspec.
+    * path: a GPU core file or a log of ROCm's debug agent, as a path or a URL of fsspec; or a list of the two halves of a core.
     * objects: code objects in place of missing or stripped ones, each alone or with its load address, and folders to search for them.
     """
-    name = name_of(path)
+    names = [name_of(one) for one in path] if isinstance(path, (list, tuple)) else [name_of(path)]
     options = []
     for given in objects:
         file, load = given if isinstance(given, tuple) else (given, None)
         option = "--object-path" if Path(file).is_dir() else "--object"
         options.append(f"{option}={os.fspath(file)}" + ("" if load is None else f"@{load:#x}"))
-    with local_copy(name) as copy:
-        lines, messages = _native.core_lines([*options, "--", copy])
+    with ExitStack() as stack:
+        copies = [stack.enter_context(local_copy(name)) for name in names]
+        lines, messages = _native.core_lines([*options, "--", *copies])
+    if not lines:  # Not even the record of an error.
+        return [failed(", ".join(names), messages.strip().removeprefix("error: "))]
     records: list[Record] = [json.loads(line) for line in lines.splitlines()]
-    if copy != name:
-        records = [{**record, "file": name} for record in records]
-    message = messages.replace(copy, name).strip()
-    return records or [failed(name, message.removeprefix("error: ").removeprefix(f"{name}: "))]
+    for copy, name in zip(copies, names):
+        if copy != name:
+            records = [renamed(record, text_of(copy), text_of(name)) for record in records]
+    return records
+
+
+def renamed(record: Record, copy: str, name: str) -> Record:
+    """Returns a record with the name of a file in place of the name of its copy."""
+    texts = {field: record[field].replace(copy, name) for field in ("file", "error") if isinstance(record.get(field), str)}
+    return {**record, **texts}
