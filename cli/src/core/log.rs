@@ -20,8 +20,8 @@ use super::super::arguments::{CoreArguments, CoreObjects};
 use super::super::contents::Contents;
 use super::super::failure::{Exit, Failure};
 use super::super::import::{Chosen, Gathered, Given, choose, gather, given, given_in_folder};
-use super::super::outputs::{Kind, Output, Outputs};
 use super::super::input::read_wave;
+use super::super::outputs::{Kind, Output, Outputs};
 use super::in_files;
 use super::source::{Ask, WaveSource};
 
