@@ -230,8 +230,10 @@ fn program(random: &mut Random) -> Vec<Op> {
     // The starts of loops, and half of the conditions are jumped over if no lane goes on.
     let mut start = 0;
     for index in 0..ops.len() {
-        let is_end = |op: &Op| matches!(op, Op::EndIf(_) | Op::End | Op::Return);
-        let end = ops[index..].iter().position(is_end).map(|n| index + n);
+        // A jump does not pass the start of a loop, without which its counter would be random.
+        let ends = |op: &Op| matches!(op, Op::EndIf(_) | Op::Loop(_) | Op::End | Op::Return);
+        let end = ops[index..].iter().position(ends).map(|n| index + n);
+        let end = end.filter(|end| !matches!(ops[*end], Op::Loop(_)));
         match &mut ops[index] {
             Op::If(_, _, skip) => *skip = end.filter(|_| random.percent(50)),
             Op::Loop(_) => start = index,
