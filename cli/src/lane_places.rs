@@ -3,37 +3,64 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use hetdwarf::arch::Lane;
 use hetdwarf::inspect::LanePlace;
 use hetdwarf::inspect::StopFrame;
 use hetdwarf::report::text::FileNames;
-use hetdwarf::report::{LanePcDocument, NOT_ENTERED, NOT_STARTED};
+use hetdwarf::report::{LanePcDocument, LanePcLane, NOT_ENTERED, NOT_STARTED};
 use hetdwarf::untrusted::Untrusted;
 
 use super::failure::Failure;
-use super::lanes::ranges;
+use super::lanes::numbered;
 use super::or_unknown;
 use super::wrap::filled;
 
-/// Prints where the inactive lanes of a frame are: waiting in it, or not in it.
+/// Prints where the inactive lanes of a frame are: waiting in it, or not in it. Chosen lanes that wait in it are left out, because their
+/// values are printed together with their positions.
+///
+/// * `chosen`: the lanes to print; all if it is `None`.
 pub(crate) fn print_where(
     frame: &StopFrame<'_, '_, '_>,
+    chosen: Option<&[Lane]>,
     width: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    match inactive_places(frame) {
-        Some(found) => print_inactive(&found, width, out),
+    match inactive_places(frame, chosen) {
+        Some(found) => print_places(&found, chosen, width, out),
         None => Ok(()),
     }
 }
 
-/// Returns where the lanes of a frame are. Returns `None` if all are active, or if the positions of inactive lanes are unknown.
-pub(crate) fn inactive_places(frame: &StopFrame<'_, '_, '_>) -> Option<LanePcDocument> {
-    let mut lanes = frame.wave_size().all_lanes();
+/// Returns where lanes of a frame are. Returns `None` if all of them are active, or if the positions of inactive lanes are unknown.
+pub(crate) fn inactive_places(
+    frame: &StopFrame<'_, '_, '_>,
+    chosen: Option<&[Lane]>,
+) -> Option<LanePcDocument> {
+    let is_wanted = |lane: &Lane| chosen.is_none_or(|chosen| chosen.contains(lane));
+    let mut lanes = frame.wave_size().all_lanes().filter(is_wanted);
     if lanes.all(|lane| frame.is_active(lane)) {
         return None;
     }
     let places = LanePcDocument::new(frame).ok();
-    places.filter(|found| found.known)
+    let mut places = places.filter(|found| found.known)?;
+    let lane = |lane: &LanePcLane| u8::try_from(lane.lane).map(Lane);
+    places
+        .lanes
+        .retain(|one| lane(one).is_ok_and(|lane| is_wanted(&lane)));
+    Some(places)
+}
+
+/// Prints the positions that [`print_where`] prints.
+pub(crate) fn print_places(
+    document: &LanePcDocument,
+    chosen: Option<&[Lane]>,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    match chosen {
+        Some(_) => print_others(document, width, out),
+        None => print_inactive(document, width, out),
+    }
 }
 
 /// Prints the positions of inactive lanes, a line for each position.
@@ -61,7 +88,7 @@ pub(crate) fn print_inactive(
         places.entry((pc.0, text)).or_default().push(number);
     }
     for ((_, text), lanes) in places {
-        let line = format!("lanes {}: {text}", ranges(&lanes));
+        let line = format!("{}: {text}", numbered(&lanes));
         writeln!(out, "{}", filled(&line, 0, width))?;
     }
     print_others(document, width, out)
@@ -106,7 +133,7 @@ pub(super) fn print_others(
     }
     let callers = callers.into_iter().map(|((_, text), lanes)| (text, lanes));
     for (text, lanes) in callers.chain(nowhere) {
-        let line = format!("lanes {}: {text}", ranges(&lanes));
+        let line = format!("{}: {text}", numbered(&lanes));
         writeln!(out, "{}", filled(&line, 0, width))?;
     }
     Ok(())

@@ -15,6 +15,7 @@ mod dump;
 mod eval;
 mod failure;
 mod folders;
+mod hint;
 mod import;
 mod info;
 mod input;
@@ -90,9 +91,11 @@ pub fn run_with_width(
 ) -> u8 {
     // Longer lines of prose are hard to read.
     let command = Cli::command().term_width(width.min(DEFAULT_WIDTH));
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
     let parsed = command
-        .try_get_matches_from(arguments)
-        .and_then(|matches| Cli::from_arg_matches(&matches));
+        .try_get_matches_from(&arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .map_err(|error| hint::with_hint(error, &arguments));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {

@@ -44,10 +44,8 @@ pub(crate) fn run(
         let lanes = Lanes::of(arguments, stop)?;
         let document = document(arguments, &expressions, &lanes, stop, file)?;
         let mut places = Vec::new();
-        if lanes.chosen.is_none() {
-            let frame = chosen_frame(stop, arguments.frame)?;
-            lane_places::print_where(&frame, width, &mut places)?;
-        }
+        let frame = chosen_frame(stop, arguments.frame)?;
+        lane_places::print_where(&frame, lanes.chosen.as_deref(), width, &mut places)?;
         Ok((document, lanes.is_whole, places))
     })?;
     let (document, is_whole, places) = answer;
@@ -55,7 +53,10 @@ pub(crate) fn run(
         Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => {
             text::print(&document, is_whole, width, out, err)?;
-            out.write_all(&places)?;
+            // Errors in all expressions hold for all lanes.
+            if document.places().flatten().any(|one| one.error.is_none()) {
+                out.write_all(&places)?;
+            }
         }
     }
     Ok(exit(&document))

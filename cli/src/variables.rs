@@ -30,6 +30,8 @@ pub(crate) struct Printer<'d> {
     places_lanes: bool,
     /// True if the conventions by which locations were read are printed.
     says_reading: bool,
+    /// True if a value names its lanes, because they are a part of the wave.
+    names_lanes: bool,
 }
 
 /// Lists the registers that still hold their initial values from the start of the kernel, if there are any.
@@ -51,12 +53,18 @@ impl<'d> Printer<'d> {
             globals: BTreeSet::new(),
             places_lanes: false,
             says_reading: true,
+            names_lanes: false,
         }
     }
 
     /// Sets whether the caller prints where the inactive lanes of the next frames are.
     pub(crate) fn place_lanes(&mut self, places_lanes: bool) {
         self.places_lanes = places_lanes;
+    }
+
+    /// Sets whether a value that is equal in several lanes names them. Otherwise it is marked as the value of all lanes, or of the active ones.
+    pub(crate) fn name_lanes(&mut self, names_lanes: bool) {
+        self.names_lanes = names_lanes;
     }
 
     /// Leaves out how the locations of variables were read.
@@ -131,6 +139,7 @@ impl<'d> Printer<'d> {
             .count();
         let extent = match (first.lanes.len(), active) {
             (1, _) => Extent::One,
+            _ if self.names_lanes => Extent::Named,
             (all, active) if active == all => Extent::All,
             (_, _) => Extent::Active,
         };
@@ -230,7 +239,10 @@ pub(crate) fn styled_frame(frame: &FrameDocument, names: &FileNames<'_>) -> Stri
 /// The lanes that a single printed value stands for.
 #[derive(Clone, Copy)]
 enum Extent {
+    /// One lane was chosen.
     One,
+    /// Some lanes were chosen, which are named.
+    Named,
     Active,
     All,
 }
@@ -341,14 +353,16 @@ fn print_once(
     width: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let Some(lane) = row.lanes.first() else {
-        return Ok(());
+    let groups = row.groups();
+    let (shown, lanes) = match groups.first() {
+        Some((shown, lanes)) => (*shown, lanes.as_slice()),
+        None => return Ok(()),
     };
-    let shown = Shown::of(lane);
     let extent = match (extent, shown) {
-        (Extent::One, _) | (_, Shown::Missing { .. }) => "",
-        (Extent::Active, _) => " (all active lanes)",
-        (Extent::All, _) => " (all lanes)",
+        (Extent::Named, _) => format!(" ({})", numbered(lanes)),
+        (Extent::One, _) | (_, Shown::Missing { .. }) => String::new(),
+        (Extent::Active, _) => " (all active lanes)".to_owned(),
+        (Extent::All, _) => " (all lanes)".to_owned(),
     };
     let room = Room {
         width,

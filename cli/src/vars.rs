@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use hetdwarf::arch::Lane;
 use hetdwarf::display::Options;
 use hetdwarf::inspect::Stop;
 use hetdwarf::report::{FrameVariables, NameFilter, VarsDocument, VarsRequest, write_json_pretty};
@@ -11,7 +12,7 @@ use super::arguments::{Format, FrameChoice, VarsArguments};
 use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure, print_limit, print_warnings};
 use super::input::{chosen_frame, frame_at};
-use super::lane_places::{inactive_places, print_inactive};
+use super::lane_places::{inactive_places, print_places};
 use super::lanes::{chosen_lanes, lane_choice};
 use super::pattern::pattern;
 use super::variables::Printer;
@@ -71,7 +72,7 @@ fn show(
     let document = document.map_err(|error| Failure::in_file(file, error))?;
     match arguments.format {
         Format::Json => write_json_pretty(&document, &mut *out)?,
-        Format::Text => print(&document, stop, chosen.is_none(), width, out)?,
+        Format::Text => print(&document, stop, chosen.as_deref(), width, out)?,
     }
     let exit = match document.is_readable() {
         true => Exit::Done,
@@ -83,26 +84,28 @@ fn show(
     ))
 }
 
-/// * `says_where`: true if the positions of inactive lanes are printed, when no lanes were chosen.
+/// * `chosen`: the lanes of `--lane`, if it is given.
 fn print(
     document: &VarsDocument,
     stop: &Stop<'_, '_>,
-    says_where: bool,
+    chosen: Option<&[Lane]>,
     width: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let is_of_all = document.stopped.is_some();
+    let all_lanes = stop.wave().wave_size().lanes() as usize;
     let mut printer = Printer::new(width, &document.frames);
+    printer.name_lanes(chosen.is_some_and(|chosen| chosen.len() < all_lanes));
     let of_call = |a: &FrameVariables, b: &FrameVariables| a.frame.call_frame == b.frame.call_frame;
     for parts in document.frames.chunk_by(of_call) {
-        let outermost = parts.last().filter(|_| says_where);
+        let outermost = parts.last();
         let frame = outermost.and_then(|content| stop.frame(content.frame.index));
-        let places = frame.as_ref().and_then(inactive_places);
+        let places = frame.and_then(|frame| inactive_places(&frame, chosen));
         printer.place_lanes(places.is_some());
         for (n, content) in parts.iter().enumerate() {
             printer.print(content, out)?;
             if let Some(places) = places.as_ref().filter(|_| n + 1 == parts.len()) {
-                print_inactive(places, width, out)?;
+                print_places(places, chosen, width, out)?;
             }
             if is_of_all {
                 writeln!(out)?;

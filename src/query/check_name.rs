@@ -21,6 +21,9 @@ use crate::debug_info::types::TypeKind;
 use crate::debug_info::{DieId, Variable};
 use crate::nearest::Nearest;
 
+/// HIP's variables for the position of a work-item, which code objects do not contain.
+const BUILT_IN: [&str; 4] = ["threadIdx", "blockIdx", "blockDim", "gridDim"];
+
 impl<'a> Checker<'_, '_, '_, 'a> {
     /// Looks up a name: first variables of a block, then members of `this`, then variables of the file. Enumerators, functions and finally variables
     /// of other files follow.
@@ -115,8 +118,17 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let is_size = !self.unevaluated.is_empty();
         self.names
             .propose(&mut nearest, &|named| is_size || !is_type(named.entity));
-        let (name, nearest) = (path.to_string(), nearest.names());
-        self.error(QueryErrorKind::UnknownName { name, nearest })
+        if BUILT_IN.contains(&path.name) {
+            return self.error(QueryErrorKind::Unsupported(
+                "the code has no variable for it; `$_lane` is the number of the lane, and `vars` shows its work-item",
+            ));
+        }
+        let kind = QueryErrorKind::UnknownName {
+            name: path.to_string(),
+            nearest: nearest.names(),
+            frame: self.scope.other_frame(path),
+        };
+        self.error(kind)
     }
 
     /// Returns a constant that languages have as a keyword.

@@ -33,6 +33,8 @@ pub enum QueryErrorKind {
         name: String,
         /// The names with similar spelling.
         nearest: Vec<String>,
+        /// The nearest other frame that has a variable with this name: its number and its function.
+        frame: Option<(usize, String)>,
     },
     /// No type has this name.
     UnknownType {
@@ -101,9 +103,18 @@ impl fmt::Display for QueryErrorKind {
                 write!(f, "expected {expected}, found {found}")
             }
             QueryErrorKind::Unsupported(what) => f.write_str(what),
-            QueryErrorKind::UnknownName { name, nearest } => {
+            QueryErrorKind::UnknownName {
+                name,
+                nearest,
+                frame,
+            } => {
                 write!(f, "there is no `{name}` here")?;
-                did_you_mean(f, nearest)
+                match frame {
+                    Some((number, function)) => {
+                        write!(f, "; frame {number}, {function}, has one: --frame {number}")
+                    }
+                    None => did_you_mean(f, nearest),
+                }
             }
             QueryErrorKind::UnknownType { name, nearest } => {
                 write!(f, "there is no type `{name}`")?;

@@ -72,6 +72,22 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         named.next().cloned()
     }
 
+    /// Returns the nearest other frame that has a variable of a function with a path: its number and its function.
+    pub(super) fn other_frame(&self, path: &Path<'_>) -> Option<(usize, String)> {
+        /// The distance up to which frames are searched.
+        const SEARCHED: usize = 16;
+        let (own, stop) = (self.tree.frame.index(), self.tree.frame.stop());
+        let near = (1..=SEARCHED).flat_map(|n| [own.checked_sub(n), own.checked_add(n)]);
+        near.flatten().find_map(|index| {
+            let frame = stop.frame(index)?;
+            let scope = Scope::new(frame).ok()?;
+            scope.local(path)?;
+            let function = scope.tree.function.as_ref();
+            let name = function.and_then(|function| function.name.as_deref());
+            Some((frame.index(), name.unwrap_or("?").to_owned()))
+        })
+    }
+
     /// Returns the variable of file scope in the frame's unit with a path.
     pub(super) fn global(&self, path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
         self.best(&self.visible, path)

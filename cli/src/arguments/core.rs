@@ -40,8 +40,8 @@ Exit status: 0 everything could be read, 1 only a part, 2 nothing.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CoreArguments {
-    /// The core file, or the GPU file and the host file in any order. With files of several processes: print a table of
-    /// distinct crashes
+    /// The core file, or the GPU file and the host file in any order; `-` reads standard input. With files of several
+    /// processes: print a table of distinct crashes
     #[arg(value_name = "FILE", required_unless_present = "how")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]

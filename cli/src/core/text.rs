@@ -321,7 +321,7 @@ impl<'p> Printer<'p> {
             // The wave's registers are printed with its stack.
             content.entry.clear();
         }
-        let places = inactive_places(&frame);
+        let places = inactive_places(&frame, None);
         let mut printer = variables::Printer::new(self.width, &document.frames).without_reading();
         printer.place_lanes(places.is_some());
         for content in &document.frames {

@@ -89,7 +89,7 @@ impl Session<'_> {
         self.with_stop(id.wave, |_, stop| {
             let frame = frame_of(stop, id)?;
             let mut out = Vec::new();
-            crate::lane_places::print_where(&frame, usize::MAX, &mut out)
+            crate::lane_places::print_where(&frame, None, usize::MAX, &mut out)
                 .map_err(|error| error.to_string())?;
             let mut plain = Vec::new();
             {

@@ -38,7 +38,9 @@ impl Format {
         let flag = |name: &str| match field(format, name) {
             Value::Null => Ok(false),
             Value::Bool(flag) => Ok(*flag),
-            _ => Err(format!("format.{name}: true or false is expected")),
+            Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+                Err(format!("format.{name}: true or false is expected"))
+            }
         };
         let format = Format {
             hex: flag("hex")?,

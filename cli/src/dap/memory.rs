@@ -85,7 +85,7 @@ impl Reference {
         };
         let owner = match owner {
             LaneSelect::One(owner) => owner,
-            _ => lane,
+            LaneSelect::None | LaneSelect::Each => lane,
         };
         let bits = place.bit_offset_in(lane)?;
         let address = u64::try_from(bits / 8).ok()?;

@@ -176,13 +176,11 @@ impl<'p> Walk<'_, 'p, '_> {
         location: Option<Location<'_>>,
         lane: Lane,
     ) -> Option<String> {
-        let pointer = match &self.types.resolved(ty).kind {
-            TypeKind::Pointer { address_space, .. } => Some(*address_space),
-            _ => None,
-        };
-        let reference = match pointer {
-            Some(space) => Reference::of_pointer(space, lane, bits?)?,
-            None => Reference::of_location(&location?, lane)?,
+        let kind = &self.types.resolved(ty).kind;
+        let reference = if let TypeKind::Pointer { address_space, .. } = kind {
+            Reference::of_pointer(*address_space, lane, bits?)?
+        } else {
+            Reference::of_location(&location?, lane)?
         };
         Some(reference.seen_from(self.apertures).text())
     }

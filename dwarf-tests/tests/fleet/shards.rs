@@ -158,7 +158,8 @@ fn entries_of_a_baseline_that_are_gone_are_not_merged() {
     for (name, fixture) in ["gone.hsaco", "kept.hsaco"].iter().zip(fixtures) {
         fs::copy(dwarf_tests::fixture(fixture), folder.path(name)).unwrap();
     }
-    hetdwarf(["verify", &path, "--write-baseline", &known]);
+    let written = hetdwarf(["verify", &path, "--write-baseline", &known]);
+    assert!(written.err.contains("findings are known now"));
     fs::remove_file(folder.path("gone.hsaco")).unwrap();
     let ran = |options: &[&str]| {
         let arguments = ["verify", &path, "--baseline", &known];

@@ -32,6 +32,7 @@ fn options_change_the_limits() {
         repeats: 2,
         max_depth: 1,
         max_chars: 100,
+        hexadecimal: false,
     };
     let print = |types: &Types, ty, bytes: &[u8]| {
         to_string(&types.table, ty, &TypedBytes::known(bytes), &options)

@@ -400,3 +400,44 @@ fn what_has_no_value_says_so() {
     assert_eq!(types.print(array, &[1, 2, 3]), "<incomplete type>");
     assert_eq!(types.print(TypeId(999), &[]), "void");
 }
+
+/// Negative numbers are the two's complement of their size: -600 + 2^16 = 0xfda8, and -2 in a bit-field of 3 bits is 6.
+#[test]
+fn integers_are_hexadecimal_on_request() {
+    let mut types = Types::default();
+    let options = Options {
+        hexadecimal: true,
+        ..Options::default()
+    };
+    let short = types.base("short", BaseTypeEncoding::Signed, 16);
+    let wide = types.base("__int128", BaseTypeEncoding::Signed, 128);
+    let boolean = types.base("bool", BaseTypeEncoding::Boolean, 8);
+    let (int, char, float) = (types.int(), types.char(), types.float());
+    let color = types.enumeration(int, &[("RED", 1)]);
+    let pair = types.array(int, &[2]);
+    let fields = vec![bits("f", int, 0, 3), member("s", short, 4)];
+    let record = types.record("R", 8, fields);
+    for (ty, bytes, expected) in [
+        (short, (-600_i16).to_le_bytes().to_vec(), "0xfda8"),
+        (int, ints([-1]), "0xffffffff"),
+        (int, ints([0]), "0x0"),
+        (
+            wide,
+            (1_u128 << 100).to_le_bytes().to_vec(),
+            "0x10000000000000000000000000",
+        ),
+        (pair, ints([10, -1]), "{0xa, 0xffffffff}"),
+        (
+            record,
+            vec![6, 0, 0, 0, 0xa8, 0xfd, 0, 0],
+            "{f = 0x6, s = 0xfda8}",
+        ),
+        (char, vec![65], "'A'"),
+        (boolean, vec![1], "true"),
+        (color, ints([1]), "RED"),
+        (float, 1.5_f32.to_le_bytes().to_vec(), "1.5"),
+    ] {
+        let value = TypedBytes::known(&bytes);
+        assert_eq!(to_string(&types.table, ty, &value, &options), expected);
+    }
+}

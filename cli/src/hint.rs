@@ -1,0 +1,67 @@
+//! Adds hints to errors in arguments: the next command to type.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::contents::Contents;
+
+/// The options that choose a part of a stop, which `core` does not have.
+const PARTS: [&str; 4] = ["--wave", "--lane", "--frame", "--name"];
+/// The commands whose first operand is a code object, and which take a core by `--core`.
+const OF_STOPS: [&str; 5] = ["vars", "print", "unwind", "lane-pc", "eval"];
+
+/// Adds a hint to an error in the arguments of the command.
+///
+/// * `arguments`: all arguments, the first of which is the name of the command.
+pub(crate) fn with_hint(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    // An option that does not exist was not meant as a value.
+    if error.kind() == ErrorKind::UnknownArgument {
+        error.remove(ContextKind::Suggested);
+    }
+    let text: Vec<&str> = arguments.iter().filter_map(|one| one.to_str()).collect();
+    if let [_, command, rest @ ..] = text.as_slice()
+        && let Some(hint) = hint(&error, command, rest)
+    {
+        let hint = ContextValue::StyledStrs(vec![StyledStr::from(hint)]);
+        error.insert(ContextKind::Suggested, hint);
+    }
+    error
+}
+
+fn hint(error: &clap::Error, command: &str, rest: &[&str]) -> Option<String> {
+    let has_core = rest.iter().any(|one| one.starts_with("--core"));
+    let file = |is: fn(&[u8]) -> bool| {
+        let mut operands = rest.iter().filter(|one| !one.starts_with('-'));
+        operands.find(|one| Contents::start(Path::new(one)).is_ok_and(|start| is(&start)))
+    };
+    if error.kind() == ErrorKind::UnknownArgument && command == "core" {
+        let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+            return None;
+        };
+        let core = file(is_core).copied().unwrap_or("CORE");
+        return PARTS.contains(&option.as_str()).then(|| {
+            format!("`core` shows all waves; for one: hetdwarf vars --core {core} {option} …")
+        });
+    }
+    if error.kind() != ErrorKind::MissingRequiredArgument || !OF_STOPS.contains(&command) {
+        return None;
+    }
+    if has_core {
+        let example = "an expression is missing, for example: hetdwarf print --core CORE 'a + 1'";
+        return (command == "print").then(|| example.to_owned());
+    }
+    let core = file(is_core)?;
+    Some(format!(
+        "{core} is a core file: hetdwarf {command} --core {core}"
+    ))
+}
+
+/// Returns true for the first bytes of a 64-bit little-endian ELF core file.
+fn is_core(start: &[u8]) -> bool {
+    /// `e_type` of a core file.
+    const ET_CORE: [u8; 2] = 4_u16.to_le_bytes();
+    start.starts_with(b"\x7fELF\x02\x01") && start.get(16..18) == Some(&ET_CORE)
+}
