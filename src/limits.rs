@@ -121,14 +121,14 @@ limits! {
     Frames frames: u32 = 1 << 10, u32::MAX, "frames"
         "call frames unwound";
     Work work: u64 = 1 << 22, u64::MAX, "work"
-        "steps of one query, whatever the size of the file";
+        "steps of one query, regardless of file size";
     WorkPerByte work_per_byte: u64 = 1 << 5, u64::MAX, "work-per-byte"
         "additional steps for each byte of the file";
     // The counted memory is less than the resident memory: vectors have room to grow, allocations have headers, and temporary data are not always
     // counted. With these defaults at most 256 MiB and 32 bytes for each byte of the file are resident. `dwarf-tests/tests/hostile/every.rs` measures
     // this for every command.
     Memory memory: u64 = 128 << 20, u64::MAX, "memory"
-        "bytes that one query may hold, whatever the size of the file";
+        "bytes of memory of one query, regardless of file size";
     MemoryPerByte memory_per_byte: u64 = 1 << 4, u64::MAX, "memory-per-byte"
         "additional bytes for each byte of the file";
 }

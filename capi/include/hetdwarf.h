@@ -1388,7 +1388,8 @@ typedef struct hetdwarf_lanes {
   uint64_t *byte_sizes;
   /// Gets the value as a C debugger prints it; NULL if there is no value.
   const char **texts;
-  /// Gets the message that explains a missing or incomplete value; NULL if there is no message.
+  /// Get why there is no value, or not all of it, for people; of a value that the debugging information does not give, since when it is
+  /// what it is, and what keeps it; NULL if there is nothing to say.
   const char **messages;
   /// Gets the source of a value in the states `HETDWARF_LANE_ENTRY` and `HETDWARF_LANE_LAST_KNOWN`: `kernarg`, `call-site`, `register`,
   /// `slot` or `computed`; NULL for any other value.
@@ -1400,7 +1401,31 @@ typedef struct hetdwarf_lanes {
   uint64_t reserved[2];
 } hetdwarf_lanes;
 
-/// A finding. Strings are valid until the callback returns, and are NULL if absent. Unknown numbers are `UINT64_MAX`.
+/// A value in a lane that the debugging information does not give. It may have changed since. Strings belong to the values; NULL if there is
+/// none.
+typedef struct hetdwarf_earlier {
+  /// `sizeof(hetdwarf_earlier)`, set by the caller.
+  size_t size;
+  /// `HETDWARF_LANE_ENTRY` or `HETDWARF_LANE_LAST_KNOWN`.
+  uint32_t state;
+  /// Zero.
+  uint32_t padding;
+  /// What keeps it: `kernarg`, `call-site`, `register`, `slot` or `computed`.
+  const char *origin;
+  /// Since when, as text: `at entry`, `as of line 12` or, without a line, `as of 0x1a40`.
+  const char *text;
+  /// The address of the process at which the debugging information gave it last; 0 of a value on entry.
+  uint64_t pc;
+  /// The path of the source file there.
+  const char *path;
+  /// The line there; 0 if it is not known.
+  uint64_t line;
+  /// Zero.
+  uint64_t reserved[4];
+} hetdwarf_earlier;
+
+/// A finding. Strings are valid until the callback returns; NULL if there is none. Numbers that are not known are
+/// `UINT64_MAX`.
 typedef struct hetdwarf_finding {
   /// `sizeof(hetdwarf_finding)` of the library.
   size_t size;
@@ -1550,7 +1575,37 @@ hetdwarf_status hetdwarf_core_stop(const struct hetdwarf_core *core,
                                    size_t index,
                                    struct hetdwarf_stop **stop);
 
-/// Evaluates a DWARF expression.
+/// Returns the document of `hetdwarf info --format json --descriptor` about an object, with its sections, units and producers.
+///
+/// * `json`: gets a string that belongs to the object.
+///
+/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
+hetdwarf_status hetdwarf_object_info_json(const struct hetdwarf_object *object,
+                                          const char **json);
+
+/// Returns the document of `hetdwarf coverage --format json` about an object: of the bytes of code in the scope of each variable, how many
+/// have a location, or an earlier value. The name of the file in it is empty.
+///
+/// * `json`: gets a string that belongs to the object.
+///
+/// Errors: `HETDWARF_INVALID_ARGUMENT`. The document names unreadable parts, and the limit that ended it.
+hetdwarf_status hetdwarf_object_coverage_json(const struct hetdwarf_object *object,
+                                              const char **json);
+
+/// Returns the document of `hetdwarf compare --format json` about two builds of an object: which variables lost or gained locations, and where
+/// call frame information and lines differ for equal code. The names of the files in it are empty.
+///
+/// * `old`: the build that `object` is compared with; it may be the same.
+/// * `tolerance`: `fell` is true in the document if coverage fell by more percent points than this.
+/// * `json`: gets a string that belongs to `object`.
+///
+/// Errors: `HETDWARF_INVALID_ARGUMENT`. The document names the limit that ended it.
+hetdwarf_status hetdwarf_object_compare_json(const struct hetdwarf_object *object,
+                                             const struct hetdwarf_object *old,
+                                             double tolerance,
+                                             const char **json);
+
+/// Evaluates an expression of DWARF.
 ///
 /// * `evaluation`: the expression and its context. All of it, including results, may be freed afterwards.
 /// * `result`: gets the handle, which the caller frees; NULL on error. The stop may be freed first.
@@ -1888,15 +1943,7 @@ hetdwarf_status hetdwarf_object_open_with(const struct hetdwarf_opening *opening
 hetdwarf_status hetdwarf_object_get_info(const struct hetdwarf_object *object,
                                          struct hetdwarf_object_info *info);
 
-/// Returns the document of `hetdwarf info --format json` about an object, with its sections, units and producers.
-///
-/// * `json`: gets a string that belongs to the object.
-///
-/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
-hetdwarf_status hetdwarf_object_info_json(const struct hetdwarf_object *object,
-                                          const char **json);
-
-/// Returns a kernel of an object.
+/// A kernel of an object.
 ///
 /// * `index`: below `kernel_count`. Kernels are sorted by name.
 /// * `kernel`: gets the answer; the caller sets its `size`.
@@ -2320,7 +2367,21 @@ hetdwarf_status hetdwarf_values_read(const struct hetdwarf_values *values,
                                      size_t index,
                                      const struct hetdwarf_lanes *lanes);
 
-/// Returns the name of a state as in documents, for example `optimized-out`, or `?` for an unknown number. The string is always valid.
+/// What is known of a value in a lane that the debugging information does not give: what keeps it, and since when.
+///
+/// * `index`: below the count.
+/// * `lane`: the lane.
+/// * `earlier`: its `size` is set; the rest is written.
+///
+/// Errors: `HETDWARF_NOT_FOUND` if there is no such value, if the state of the lane is neither `HETDWARF_LANE_ENTRY` nor
+/// `HETDWARF_LANE_LAST_KNOWN`, and of a part: the value that it is a part of says it. `HETDWARF_INVALID_ARGUMENT` if there is no such lane.
+hetdwarf_status hetdwarf_values_earlier(const struct hetdwarf_values *values,
+                                        size_t index,
+                                        uint32_t lane,
+                                        struct hetdwarf_earlier *earlier);
+
+/// The name of a state as documents have it, `optimized-out` for example; `?` for numbers that are none. It is valid for
+/// ever.
 ///
 /// * `state`: `HETDWARF_LANE_…`.
 const char *hetdwarf_lane_state_name(uint8_t state);

@@ -410,6 +410,11 @@ public:
     return found;
   }
 
+  /// Returns the source of a value that the debugging information does not give, and the time since which it is known.
+  result<hetdwarf_earlier> earlier(std::size_t index, std::uint32_t lane) const {
+    return detail::filled<hetdwarf_earlier>(hetdwarf_values_earlier, get(), index, lane);
+  }
+
   /// Returns the members, elements or target of a value in a lane, and the number of elements after these.
   result<std::pair<values, std::uint64_t>> parts(std::size_t index, std::uint32_t lane, std::uint64_t first = 0,
                                                  std::uint64_t most = 200) const {
@@ -568,6 +573,22 @@ public:
   /// Returns the document of `hetdwarf info --format json`.
   result<std::string_view> info_json() const {
     auto text = detail::given<const char *>(hetdwarf_object_info_json, get());
+    if (!text)
+      return text.error();
+    return std::string_view(*text);
+  }
+
+  /// Returns the document of `hetdwarf coverage --format json`.
+  result<std::string_view> coverage_json() const {
+    auto text = detail::given<const char *>(hetdwarf_object_coverage_json, get());
+    if (!text)
+      return text.error();
+    return std::string_view(*text);
+  }
+
+  /// Returns the document of `hetdwarf compare OLD NEW --format json`, where NEW is this object.
+  result<std::string_view> compare_json(const object &old, double tolerance = 0) const {
+    auto text = detail::given<const char *>(hetdwarf_object_compare_json, get(), old.get(), tolerance);
     if (!text)
       return text.error();
     return std::string_view(*text);

@@ -180,7 +180,7 @@ unsafe fn apply(frame: &mut FunctionFrame, event: &hetdwarf_cfi_event) -> Answer
     let holder = || register(event.holder);
     let scratch = || {
         let offset = u32::try_from(event.offset);
-        offset.map_err(|_| Fault::argument(format!("{} is no offset in scratch", event.offset)))
+        offset.map_err(|_| Fault::argument(format!("{} is not an offset in scratch", event.offset)))
     };
     match event.kind {
         HETDWARF_CFI_CFA_FROM_REGISTER => frame.cfa_from_register(subject()?, event.offset)?,

@@ -228,7 +228,7 @@ pub unsafe extern "C" fn hetdwarf_values_location(
                     i32::try_from(lane).map_err(|_| Fault::argument("there is no such lane"))?;
                 let lane = lane_of(lane, stop.stop().wave())?;
                 let place = lane.map(|lane| values.location(index, lane)).transpose()?;
-                let nowhere = || Fault::new(HETDWARF_OPTIMIZED_OUT, "it is nowhere in this lane");
+                let nowhere = || Fault::new(HETDWARF_OPTIMIZED_OUT, "it has no place in this lane");
                 let answered = Answered {
                     outcome: Outcome::Location(place.flatten().ok_or_else(nowhere)?),
                     lane,
@@ -328,7 +328,7 @@ pub unsafe extern "C" fn hetdwarf_result_part(
             give(location, || {
                 plain::size_at(part)?;
                 let Storage::Composite(composite) = result.place(index)?.storage else {
-                    return Err(Fault::argument("the place is no composite"));
+                    return Err(Fault::argument("the place is not a composite"));
                 };
                 let found = composite.part_at(bit.into());
                 let found =

@@ -55,7 +55,7 @@ impl Lock {
         let guard = self.mutex.lock().map_err(|_| {
             Fault::new(
                 HETDWARF_INTERNAL,
-                "an earlier call has failed by a mistake of the library",
+                "an earlier call failed with an internal error of the library",
             )
         })?;
         Ok(self.taken(Some(guard)))
@@ -160,7 +160,7 @@ unsafe fn open<'h, K: Kind>(handle: *const K) -> Answer<&'h Box_<K::Inner>> {
     let head = handle.cast::<Head>();
     // SAFETY: it is not NULL, and alignment is checked before it is read.
     if !head.is_aligned() || unsafe { (*head).magic } != K::MAGIC {
-        return Err(no_handle("this is no such handle"));
+        return Err(no_handle("this is not a handle of this type"));
     }
     // SAFETY: the magic number is that of this kind.
     Ok(unsafe { &*handle.cast::<Box_<K::Inner>>() })
@@ -192,7 +192,7 @@ pub(crate) unsafe fn beside<K: Kind, R>(
     // SAFETY: the caller keeps the contract of this function.
     let opened = unsafe { open(handle) }?;
     if !Arc::ptr_eq(&opened.lock, lock) {
-        let message = format!("{} is of another object", K::NAME);
+        let message = format!("{} belongs to another object", K::NAME);
         return Err(Fault::new(HETDWARF_INVALID_ARGUMENT, message));
     }
     then(&opened.inner)
@@ -236,7 +236,10 @@ pub unsafe extern "C" fn hetdwarf_free(handle: *mut c_void) -> hetdwarf_status {
         let head = handle.cast::<Head>();
         // SAFETY: it is not NULL, and alignment is checked before it is read.
         if !head.is_aligned() || !is_known(unsafe { (*head).magic }) {
-            return Err(Fault::new(HETDWARF_INVALID_HANDLE, "this is no handle"));
+            return Err(Fault::new(
+                HETDWARF_INVALID_HANDLE,
+                "the pointer is not a handle",
+            ));
         }
         // SAFETY: it starts with the head of a handle, which has the function that frees it.
         unsafe { ((*head).free)(head) }

@@ -14,6 +14,7 @@
 mod bits;
 mod cfi;
 mod core;
+mod documents;
 mod evaluate;
 mod handle;
 mod kernel;
@@ -34,6 +35,7 @@ mod wave;
 pub use self::core::*;
 pub use bits::hetdwarf_bits;
 pub use cfi::*;
+pub use documents::*;
 pub use evaluate::*;
 pub use handle::hetdwarf_free;
 pub use kernel::*;

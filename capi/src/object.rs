@@ -8,7 +8,6 @@ use hetdwarf::Limits;
 use hetdwarf::debug_info::Function;
 use hetdwarf::error::Limit;
 use hetdwarf::object::{ObjectInfo, Selector, code_object};
-use hetdwarf::report::{ObjectDocument, to_json};
 use hetdwarf_owned::LoadedProgram;
 
 use crate::handle::{Lock, give, handles, with};
@@ -25,6 +24,8 @@ pub(crate) struct Object {
     pub(crate) types: SharedTypes,
     pub(crate) loaded: Arc<LoadedProgram>,
     pub(crate) info: ObjectInfo,
+    /// The number of the code object in its file.
+    pub(crate) index: usize,
     pub(crate) texts: Texts,
 }
 
@@ -145,6 +146,7 @@ fn open(file: &[u8], choose: Option<&str>, limits: &Limits) -> Answer<(Arc<Lock>
         info: loaded.with(|program| ObjectInfo::of(program.object()))?,
         lists: Lists::default(),
         types: SharedTypes::default(),
+        index: chosen.index,
         loaded,
         texts: Texts::default(),
     };
@@ -329,31 +331,6 @@ pub unsafe extern "C" fn hetdwarf_object_get_info(
                 reserved: [0; 4],
             };
             plain::write(info, &value)
-        })
-    })
-}
-
-/// Returns the document of `hetdwarf info --format json` about an object, with its sections, units and producers.
-///
-/// * `json`: gets a string that belongs to the object.
-///
-/// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
-///
-/// # Safety
-/// Each pointer is NULL or meets the requirements above.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn hetdwarf_object_info_json(
-    object: *const hetdwarf_object,
-    json: *mut *const c_char,
-) -> hetdwarf_status {
-    // SAFETY: the caller keeps the contract of this function.
-    guard(|| unsafe {
-        with(object, |object, _| {
-            let text = object.loaded.with(|program| -> Answer<String> {
-                let document = ObjectDocument::new(program.object(), 0)?;
-                to_json(&document).map_err(|error| Fault::argument(error.to_string()))
-            })?;
-            plain::put(json, object.texts.keep(&text), "json")
         })
     })
 }

@@ -141,7 +141,7 @@ pub(crate) fn guard(body: impl FnOnce() -> Answer<()>) -> hetdwarf_status {
             fault.status
         }
         Err(_) => {
-            remember(Some(c_string("the library has made a mistake")));
+            remember(Some(c_string("internal error of the library")));
             HETDWARF_INTERNAL
         }
     }

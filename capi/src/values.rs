@@ -1,6 +1,7 @@
 //! Provides values in all lanes at once: variables of a frame, C expressions, and the parts of values in a lane.
 
 mod content;
+mod earlier;
 mod lane;
 mod parts;
 
@@ -24,6 +25,7 @@ use crate::text::{NewTexts, given};
 pub(crate) use content::SharedTypes;
 pub(crate) use content::Values;
 use content::{Content, Item, shared};
+pub use earlier::*;
 pub use lane::*;
 pub use parts::*;
 
@@ -98,7 +100,8 @@ pub struct hetdwarf_lanes {
     pub byte_sizes: *mut u64,
     /// Gets the value as a C debugger prints it; NULL if there is no value.
     pub texts: *mut *const c_char,
-    /// Gets the message that explains a missing or incomplete value; NULL if there is no message.
+    /// Gets the message that explains a missing or incomplete value, or the source of a value that the debugging information does not give; NULL
+    /// if there is no message.
     pub messages: *mut *const c_char,
     /// Gets the source of a value in the states `HETDWARF_LANE_ENTRY` and `HETDWARF_LANE_LAST_KNOWN`: `kernarg`, `call-site`, `register`,
     /// `slot` or `computed`; NULL for any other value.

@@ -130,7 +130,7 @@ pub unsafe extern "C" fn hetdwarf_object_verify(
                 let texts = Texts::default();
                 let status = on_finding(user, &describe(finding, &texts));
                 if status != HETDWARF_OK as i32 {
-                    let message = format!("the callback gave status {status}");
+                    let message = format!("the callback returned status {status}");
                     return Err(Fault::new(HETDWARF_CALLBACK_FAILED, message));
                 }
             }

@@ -183,7 +183,7 @@ impl CallbackFailure {
 impl fmt::Display for CallbackFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let CallbackFailure { callback, status } = self;
-        write!(f, "the debugger's {callback} gave status {status}")
+        write!(f, "the debugger's {callback} returned status {status}")
     }
 }
 
@@ -510,7 +510,7 @@ unsafe fn room<'a>(out: *mut c_void, size: usize) -> Answer<&'a mut [u8]> {
         return Ok(&mut []);
     }
     if out.is_null() || isize::try_from(size).is_err() {
-        return Err(Fault::argument("there is no room at out"));
+        return Err(Fault::argument("out is NULL, or its size is too large"));
     }
     // SAFETY: zeroing needs no initialized bytes, and the caller guarantees the room.
     unsafe {

@@ -599,6 +599,8 @@ fn call_all(handle: *mut c_void) -> Vec<(&'static str, hetdwarf_status)> {
         hetdwarf_object_function_at(h.cast(), 0, null_mut(), null_mut(), 1);
         hetdwarf_object_get_info(h.cast(), null_mut());
         hetdwarf_object_info_json(h.cast(), null_mut());
+        hetdwarf_object_coverage_json(h.cast(), null_mut());
+        hetdwarf_object_compare_json(h.cast(), h.cast(), f64::NAN, null_mut());
         hetdwarf_object_kernel(h.cast(), 0, null_mut());
         hetdwarf_object_kernel_argument(h.cast(), 0, 0, null_mut());
         hetdwarf_object_kernel_field(h.cast(), 0, 0, null_mut());
@@ -624,6 +626,7 @@ fn call_all(handle: *mut c_void) -> Vec<(&'static str, hetdwarf_status)> {
         hetdwarf_stop_register(h.cast(), 0, 0, 99, null_mut());
         hetdwarf_stop_variables(h.cast(), 0, null_mut());
         hetdwarf_values_count(h.cast(), null_mut());
+        hetdwarf_values_earlier(h.cast(), 0, 99, null_mut());
         hetdwarf_values_find(h.cast(), null(), null_mut());
         hetdwarf_values_get_info(h.cast(), 0, null_mut());
         hetdwarf_values_location(h.cast(), 0, 99, null_mut());
@@ -979,7 +982,7 @@ fn a_callback_that_fails_keeps_its_status() {
             let message = text(hetdwarf_last_error());
             assert_eq!(found, expected, "{given}: {message}");
             assert!(
-                message.contains(&format!("gave status {given}")),
+                message.contains(&format!("returned status {given}")),
                 "{message}"
             );
         };

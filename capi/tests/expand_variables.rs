@@ -35,6 +35,9 @@ fn lines(name: [&Value; 2], lane: &Value, number: &Value, indent: usize, out: &m
     if !lane["message"].is_null() {
         write!(out, " ({})", shown(&lane["message"])).unwrap();
     }
+    if let Some(earlier) = common::earlier(lane) {
+        write!(out, " ({earlier})").unwrap();
+    }
     out.push('\n');
     for child in lane["children"].as_array().into_iter().flatten() {
         let name = [&child["type"], &child["name"]];

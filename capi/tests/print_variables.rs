@@ -52,6 +52,9 @@ fn lane_line(lane: &Value) -> String {
     if !lane["message"].is_null() {
         write!(line, " ({})", shown(&lane["message"])).unwrap();
     }
+    if let Some(earlier) = common::earlier(lane) {
+        write!(line, " ({earlier})").unwrap();
+    }
     line
 }
 

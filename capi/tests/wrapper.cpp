@@ -96,6 +96,10 @@ int statics(const hetdwarf::object &object, const hetdwarf::stop &stop, const he
   auto kernel = object.kernel(0);
   if (!kernel || !object.kernel_limits(0) || !object.kernel_field(0, 0) || !object.info_json())
     return failed("a kernel");
+  auto coverage = object.coverage_json(), comparison = object.compare_json(object, 0.5);
+  if (!coverage || coverage->find("hetdwarf-coverage/1") == std::string_view::npos || !comparison ||
+      comparison->find("\"fell\":false") == std::string_view::npos || object.compare_json(object, -1))
+    return failed("coverage and comparison");
   auto number = object.types("int");
   if (!number || number->size() == 0 || number->type(*number->number(0))->kind != HETDWARF_TYPE_BASE)
     return failed("a type by its name");
@@ -110,6 +114,11 @@ int statics(const hetdwarf::object &object, const hetdwarf::stop &stop, const he
       return failed("the type of a variable");
     // A number has no parts; a pointer has what it points to, unless it is null.
     auto parts = variables.parts(at, 0);
+    auto earlier = variables.earlier(at, 0);
+    auto lane = variables.read(at, 1);
+    auto is_earlier = lane && (lane->states[0] == HETDWARF_LANE_ENTRY || lane->states[0] == HETDWARF_LANE_LAST_KNOWN);
+    if (static_cast<bool>(earlier) != is_earlier)
+      return failed("a value that the debugging information does not give");
     if (!parts || (type->kind == HETDWARF_TYPE_BASE && parts->first.size() != 0) || !variables.location_expression(at, 0))
       return failed("parts of a variable");
     for (std::size_t part = 0; part < parts->first.size(); part++)

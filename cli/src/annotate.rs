@@ -65,7 +65,7 @@ fn print(
         let (name, function) = (&variable.name, &variable.function);
         writeln!(
             out,
-            "{} of {}: its location list covers {} bytes of code more",
+            "{} of {}: its location list covers {} more bytes of code",
             or_unknown(name.as_ref()),
             or_unknown(function.as_ref()),
             variable.bytes
@@ -86,7 +86,7 @@ fn print(
             0 => writeln!(out, "not complete")?,
             _ => writeln!(
                 out,
-                "not complete: of {bytes} bytes of code it would take too long to tell"
+                "not complete: the analysis of {bytes} bytes of code would take too long"
             )?,
         }
     }
@@ -103,8 +103,8 @@ fn print(
         let (before, after) = (document.size_before, document.size_after);
         writeln!(
             out,
-            "{count} of {functions} functions say where their lanes are, for {} of their code; the file has {after} bytes, \
-             and had {before}",
+            "lane positions were added to {count} of {functions} functions, for {} of their code; the file grew from \
+             {before} to {after} bytes",
             percent(covered, size)
         )?;
         if !document.locations.is_empty() {
@@ -123,12 +123,12 @@ fn line(function: &AnnotateFunction) -> String {
     let address = function.address.0;
     let start = format!("{name} ({address:#x}, {} bytes): ", function.size);
     if let Some(reason) = &function.left_alone {
-        return format!("{start}left alone: {reason}");
+        return format!("{start}not changed: {reason}");
     }
     let covered = percent(function.covered, function.size);
     let missing = function.missing.iter();
     let missing: String = missing
-        .map(|(reason, bytes)| format!(", {bytes} bytes not: {reason}"))
+        .map(|(reason, bytes)| format!(", {bytes} bytes not covered ({reason})"))
         .collect();
     format!("{start}{covered}, {} bytes added{missing}", function.added)
 }

@@ -64,14 +64,14 @@ fn print(document: &CompareDocument, out: &mut dyn Write) -> Result<(), Failure>
     if document.fell {
         writeln!(
             out,
-            "coverage fell by more than {} percent points",
+            "coverage fell by more than {} percentage points",
             document.tolerance
         )?;
     }
     if !document.completeness.complete && document.completeness.limit.is_none() {
         writeln!(
             out,
-            "not complete: it would take too long to tell what is recovered in some functions"
+            "not complete: the analysis of recovered values in some functions would take too long"
         )?;
     }
     print_limit(&document.completeness, out)?;
@@ -80,7 +80,7 @@ fn print(document: &CompareDocument, out: &mut dyn Write) -> Result<(), Failure>
 
 fn print_function(function: &CompareFunction, out: &mut dyn Write) -> Result<(), Failure> {
     let code = match (function.new_address, function.same_code) {
-        (None, _) => "the new version has no debugging information of it",
+        (None, _) => "the new version has no debugging information for it",
         (Some(_), true) => "same code",
         (Some(_), false) => "other code",
     };

@@ -281,22 +281,21 @@ fn kept(mut input: impl Read, rule: Rule) -> io::Result<Contents> {
 }
 
 fn nobody_writes() -> io::Error {
-    io::Error::other("it is a pipe that nobody writes to")
+    io::Error::other("no process writes to this pipe")
 }
 
 /// Reads the input to its end and fails if it has fewer than `length` bytes.
 fn read(input: impl Read, length: u64, rule: Rule) -> io::Result<Vec<u8>> {
     let too_large = |has: fmt::Arguments<'_>| {
         let Rule { name, most, .. } = rule;
-        let message = format!("it has {has} bytes, and a {name} has at most {most}");
+        let message = format!("it has {has} bytes, but a {name} can have at most {most}");
         io::Error::other(message)
     };
     if length > rule.most {
         return Err(too_large(format_args!("{length}")));
     }
     let mut bytes = Vec::new();
-    let no_memory =
-        |_| io::Error::other(format!("there is not enough memory for its {length} bytes"));
+    let no_memory = |_| io::Error::other(format!("not enough memory for its {length} bytes"));
     let size = usize::try_from(length).unwrap_or(usize::MAX);
     bytes.try_reserve_exact(size).map_err(no_memory)?;
     let mut input = input.take(rule.most.saturating_add(1));
@@ -314,7 +313,7 @@ fn is_whole(found: u64, length: u64) -> io::Result<()> {
         return Ok(());
     }
     Err(io::Error::other(format!(
-        "it became shorter while it was read: it had {length} bytes, and {found} of them are left"
+        "the file became shorter while it was read: {found} of {length} bytes are left"
     )))
 }
 
@@ -323,8 +322,8 @@ fn accept(found: FileType, rule: Rule) -> io::Result<()> {
     let what = match type_name(found) {
         None => return Ok(()),
         Some("pipe") if rule.pipe => return Ok(()),
-        Some("pipe") => "it is a pipe; only --wave, --batch and logs may be pipes".to_owned(),
-        Some(name) => format!("it is a {name}, not a file"),
+        Some("pipe") => "this is a pipe; only --wave, --batch and logs may be pipes".to_owned(),
+        Some(name) => format!("this is a {name}, not a file"),
     };
     Err(io::Error::other(what))
 }
@@ -348,7 +347,7 @@ fn type_name(found: FileType) -> Option<&'static str> {
     }
     match (found.is_file(), found.is_dir()) {
         (true, _) => None,
-        (false, true) => Some("folder"),
+        (false, true) => Some("directory"),
         (false, false) => Some("special file"),
     }
 }
@@ -449,8 +448,8 @@ mod tests {
         let other = OpenOptions::new().write(true).open(&path).unwrap();
         other.set_len(10).unwrap();
         let error = opened.contents().err().unwrap().to_string();
-        let (had, left) = ("it had 1000 bytes", "10 of them are left");
-        assert!(error.contains(had) && error.contains(left), "{error}");
+        let left = "10 of 1000 bytes are left";
+        assert!(error.contains(left), "{error}");
         // A file that has grown is read to its new end.
         let opened = Opened::new(&path, Input::Whole).unwrap();
         other.set_len(20).unwrap();
@@ -473,7 +472,7 @@ mod tests {
             let most = input.rule().most;
             file.set_len(most + 1).unwrap();
             let error = Contents::open(&path, input).err().unwrap().to_string();
-            let expected = format!("it has {} bytes, and a ", most + 1);
+            let expected = format!("it has {} bytes, but a ", most + 1);
             assert!(error.starts_with(&expected), "{error}");
         }
         // Files in /proc report a length of 0.

@@ -107,7 +107,7 @@ fn print_file(file: &CoverageFile, out: &mut dyn Write) -> Result<(), Failure> {
         };
         writeln!(
             out,
-            "\nnot complete: it would take too long to tell what is recovered in {first}{more}"
+            "\nnot complete: the analysis of recovered values would take too long in {first}{more}"
         )?;
     }
     print_limit(&file.completeness, out)?;

@@ -32,7 +32,7 @@ pub(crate) fn run(
         return one(arguments, None, names.as_ref(), output.as_ref(), out, err);
     };
     if output.is_some() && !others.is_empty() {
-        return Err(Failure::new("--output takes the dump of one object"));
+        return Err(Failure::new("--output works with one object only"));
     }
     // An unreadable object does not stop the others from being dumped.
     let mut failed = false;
@@ -181,7 +181,7 @@ fn listed(arguments: &DumpArguments, index: &Dump<'_>, path: &Path) -> Result<Ve
         && !index.has_entry(offset).map_err(place)?
     {
         return Err(Failure::new(format!(
-            "--die {offset:#x}: no entry starts there"
+            "--die {offset:#x}: no entry starts at this offset"
         )));
     }
     let Some(pc) = arguments.lookup else {
@@ -199,7 +199,9 @@ fn listed(arguments: &DumpArguments, index: &Dump<'_>, path: &Path) -> Result<Ve
 }
 
 fn nothing_at(pc: u64) -> Failure {
-    Failure::new(format!("--lookup {pc:#x}: no unit has code there"))
+    Failure::new(format!(
+        "--lookup {pc:#x}: no unit has code at this address"
+    ))
 }
 
 /// Writes the selected parts, and returns the errors about malformed DWARF.

@@ -97,7 +97,7 @@ fn of_files(
         [_, second, ..] => {
             return Err(Failure::in_file(
                 second,
-                "--object: without --core there is one code object",
+                "--object: only one code object is allowed without --core",
             ));
         }
     };

@@ -54,14 +54,14 @@ pub(crate) fn files_below(folder: &Path) -> Below {
                 } else {
                     below.skip(
                         &path,
-                        format!("it is not looked into, {MOST_DEPTH} folders deep"),
+                        format!("not searched: it is {MOST_DEPTH} directories deep"),
                     );
                 }
             } else if kind.is_file() || kind.is_symlink() && path.is_file() {
                 if below.files.len() < MOST_FILES {
                     below.files.push(path);
                 } else {
-                    below.skip(&path, format!("it is not read, after {MOST_FILES} files"));
+                    below.skip(&path, format!("not read: more than {MOST_FILES} files"));
                 }
             }
         }

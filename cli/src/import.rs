@@ -85,7 +85,8 @@ pub(crate) fn run(
         ..
     } = gather(&arguments.logs)?;
     if waves.is_empty() {
-        let message = "it has no wave of the debug agent: a line `wave_N: pc=0x… (…)`";
+        let message = "it contains no wave of the debug agent, which starts with a line `wave_N: \
+                       pc=0x… (…)`";
         let first = arguments
             .logs
             .first()
@@ -220,7 +221,7 @@ pub(crate) fn gather(logs: &[PathBuf]) -> Result<Gathered, Failure> {
             alike.push(waves.len());
             waves.push(wave);
             if waves.len() > MOST_WAVES {
-                let message = format!("it has more than {MOST_WAVES} waves");
+                let message = format!("it contains more than {MOST_WAVES} waves");
                 return Err(Failure::in_file(path, message));
             }
         }
@@ -387,7 +388,7 @@ pub(crate) fn choose(
 ) -> Result<Chosen, Failure> {
     let number = wave.number;
     if wave.is_cut {
-        let message = format!("wave_{number}: the log ends in the middle of it");
+        let message = format!("wave_{number}: the log ends within this wave");
         return Err(Failure::new(message));
     }
     let saved = wave.object.as_ref().map(|object| saved_name(&object.uri));
@@ -417,7 +418,8 @@ pub(crate) fn choose(
     let found = target.map(str::to_owned).or(own).or_else(only);
     let Some(found) = found else {
         return Err(Failure::new(format!(
-            "wave_{number}: its target is not in the log: give its code object by --object, or --target"
+            "wave_{number}: the log does not contain its target: give its code object with --object, \
+             or use --target"
         )));
     };
     let id: hetdwarf::arch::TargetId = found
@@ -429,13 +431,13 @@ pub(crate) fn choose(
         .filter(|size| id.processor().supports_wave_size(*size));
     let only = possible.next().filter(|_| possible.next().is_none());
     let Some(size) = wave.wave_size().or(only) else {
-        let message = format!("wave_{number}: no whole vector register says how many lanes it has");
+        let message = format!("wave_{number}: no complete vector register shows its lane count");
         return Err(Failure::new(message));
     };
     if !id.processor().supports_wave_size(size) {
         let lanes = size.lanes();
         return Err(Failure::new(format!(
-            "wave_{number}: it has {lanes} lanes, and {found} has no such waves"
+            "wave_{number}: it has {lanes} lanes, but {found} has no such waves"
         )));
     }
     let (mut snapshot, left_out) = wave.snapshot(&found, size, load.unwrap_or_default())?;
@@ -483,7 +485,7 @@ fn print(document: &ImportDocument, out: &mut dyn Write) -> Result<(), Failure> 
                 Some(index) => format!(", in {object} (--index {index})"),
                 None => format!(", in {object}"),
             },
-            (None, Some(uri)) => format!(", in {uri}: give it by --object"),
+            (None, Some(uri)) => format!(", in {uri}: give it with --object"),
             (None, None) => String::new(),
         };
         writeln!(
@@ -494,7 +496,7 @@ fn print(document: &ImportDocument, out: &mut dyn Write) -> Result<(), Failure> 
     }
     writeln!(
         out,
-        "{} waves; {} lines were skipped, {} waves stood there twice",
+        "{} waves; {} lines were skipped, {} waves were there twice",
         document.waves.len(),
         document.skipped_lines,
         document.repeated

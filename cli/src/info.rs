@@ -113,7 +113,7 @@ fn print(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), Failure> {
     if !object.is_known_processor {
         writeln!(
             out,
-            "  the processor is not known: what depends on it, as the size of registers in a descriptor does, is left out"
+            "  the processor is unknown: everything that depends on it, such as register counts in descriptors, is omitted"
         )?;
     }
     let functions = counted(info.functions as u64, "function");
@@ -228,7 +228,7 @@ fn print_function_infos(object: &ObjectDocument, out: &mut dyn Write) -> Result<
     writeln!(out, "\n{}", table(Some(header), rows, 1..6))?;
     writeln!(
         out,
-        "by .amdgpu.info: used by the function itself/with its callees; scratch: bytes"
+        "from .amdgpu.info: used by the function alone/with its callees; scratch: bytes"
     )?;
     Ok(())
 }
@@ -285,7 +285,7 @@ fn print_debug_info(object: &ObjectDocument, out: &mut dyn Write) -> Result<(), 
     writeln!(out)?;
     print_units(&object.units, out)?;
     for problem in &object.unit_problems {
-        writeln!(out, "unit that cannot be read: {problem}")?;
+        writeln!(out, "unreadable unit: {problem}")?;
     }
     match &object.call_frames {
         Some(frames) => print_call_frames(frames, out)?,

@@ -96,11 +96,11 @@ pub(crate) fn check_wave(
     let known = [wanted, &found].map(|target| target.processor().is_known());
     let message = match known {
         [false, _] => format!(
-            "the code is for a processor that is not known, {wanted}: machine code is not read, and pointers into scratch \
-             memory cannot be read: whether they count the bytes of a lane or of a wave is not known"
+            "the code is for an unknown processor, {wanted}: machine code is not read, and pointers into scratch memory cannot be \
+             read because their unit is unknown"
         ),
         [true, false] => format!(
-            "the wave runs on {}, which is not known; it is taken to be {wanted}, which the code is for",
+            "the wave runs on an unknown processor, {}; it is treated as {wanted}, the target of the code",
             wave.target
         ),
         [true, true] if wanted.processor().runs_on(found.processor()) => return Ok(()),

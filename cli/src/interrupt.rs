@@ -42,8 +42,7 @@ pub fn handle_signals() -> io::Result<()> {
 /// Ends the process with a message and status 2 if the bytes of a mapped file are gone. Otherwise the system would end it like a crash.
 #[expect(unsafe_code, reason = "a handler; see the comment within")]
 fn end_if_a_mapped_file_is_cut() -> io::Result<()> {
-    const MESSAGE: &[u8] =
-        b"error: a file became shorter, or could not be read any more, while it was mapped\n";
+    const MESSAGE: &[u8] = b"error: a file became shorter or unreadable while it was mapped\n";
     let out = io::stderr().as_fd().try_clone_to_owned()?;
     let end = move || {
         // An error cannot be reported any more.

@@ -124,7 +124,7 @@ pub(super) fn print_others(
             continue;
         }
         let text = match lane.place {
-            LanePlace::Unknown(why) => format!("not known where: {why}"),
+            LanePlace::Unknown(why) => format!("position unknown: {why}"),
             LanePlace::NotDispatched => NOT_STARTED.to_owned(),
             LanePlace::Elsewhere => NOT_ENTERED.to_owned(),
             LanePlace::Active | LanePlace::Waiting { .. } | _ => continue,

@@ -70,7 +70,7 @@ fn wrong(text: &str, part: &str, wave_size: WaveSize) -> Failure {
     let of_several = if part == text.trim() {
         String::new()
     } else {
-        format!("{part:?} is none: ")
+        format!("{part:?} is not a lane: ")
     };
     Failure::new(format!(
         "--lane {text}: {of_several}expected lanes from 0 to {last}, as in 3 or 0-7,12, or `all`"

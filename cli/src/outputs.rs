@@ -155,26 +155,28 @@ impl Outputs {
         let refuse = |why: &str| Err(Failure::in_file(path, why));
         let identity = Identity::of(path);
         if self.inputs.iter().any(|input| input.is(&identity)) {
-            return refuse("it is an input too: the output has to be another file");
+            return refuse("this is also an input: write to another file");
         }
         let is_file = match std::fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(Failure::in_file(path, error)),
-            Ok(metadata) if metadata.is_dir() => return refuse("it is a folder"),
+            Ok(metadata) if metadata.is_dir() => return refuse("this is a directory"),
             Ok(metadata) if metadata.is_file() => metadata.len() > 0,
             Ok(metadata) if is_stream(metadata.file_type()) => {
                 return Ok(Output(path.to_owned()));
             }
-            Ok(_) => return refuse("it is neither a file nor a pipe"),
+            Ok(_) => return refuse("this is neither a file nor a pipe"),
         };
         if self.planned.iter().any(|other| other.is(&identity)) {
-            return refuse("it is named for two outputs");
+            return refuse("two outputs have this name");
         }
         if is_file && !self.force {
             let start = start(path).map_err(|error| Failure::in_file(path, error))?;
             if !kind.is_kind_of(&start) {
                 let name = kind.name();
-                return refuse(&format!("what is there is not {name}; --force replaces it"));
+                return refuse(&format!(
+                    "the existing file is not {name}; --force replaces it"
+                ));
             }
         }
         self.planned.push(identity);
@@ -278,7 +280,7 @@ mod tests {
         for name in names {
             let mut outputs = Outputs::new(force, [input.as_path()]);
             let why = refused(&mut outputs, &name, Kind::Object);
-            assert!(why.contains("an input too"), "{}: {why}", name.display());
+            assert!(why.contains("also an input"), "{}: {why}", name.display());
         }
     }
 
@@ -325,6 +327,6 @@ mod tests {
         let empty = folder.file("empty", b"");
         let mut outputs = Outputs::new(ForceArguments::default(), []);
         assert_eq!(refused(&mut outputs, &empty, Kind::Svg), "");
-        assert!(refused(&mut outputs, &folder.0, Kind::Svg).contains("a folder"));
+        assert!(refused(&mut outputs, &folder.0, Kind::Svg).contains("a directory"));
     }
 }

@@ -71,7 +71,7 @@ impl<R: Read> Read for AtMost<R> {
             None => {
                 let most = self.most;
                 let message = format!(
-                    "it is compressed, and has more than {most} bytes: more than {MOST_RATIO} for each of the file"
+                    "its decompressed size is more than {most} bytes, {MOST_RATIO} times the size of the file"
                 );
                 return Err(io::Error::other(message));
             }

@@ -88,13 +88,13 @@ fn check(text: &str) -> Result<(), String> {
     if text.len() > LONGEST {
         let length = text.len();
         return Err(format!(
-            "the pattern has {length} bytes, and at most {LONGEST} are read"
+            "the pattern has {length} bytes; at most {LONGEST} are allowed"
         ));
     }
     let braces = text.bytes().filter(|byte| *byte == b'{').count();
     if braces > MOST_BRACES {
         return Err(format!(
-            "the pattern has {braces} opening braces, and at most {MOST_BRACES} are read"
+            "the pattern has {braces} opening braces; at most {MOST_BRACES} are allowed"
         ));
     }
     Ok(())

@@ -29,7 +29,7 @@ pub(crate) fn run(
     let first = match arguments.object.to_str() {
         _ if !is_core => None,
         Some(text) => Some(text.to_owned()),
-        None => return Err(Failure::new("EXPR: it is not in UTF-8")),
+        None => return Err(Failure::new("EXPR: not UTF-8")),
     };
     let expressions: Vec<String> = first
         .into_iter()
@@ -52,11 +52,7 @@ pub(crate) fn run(
     match arguments.format {
         Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => {
-            text::print(&document, is_whole, width, out, err)?;
-            // Errors in all expressions hold for all lanes.
-            if document.places().flatten().any(|one| one.error.is_none()) {
-                out.write_all(&places)?;
-            }
+            text::print(&document, is_whole, &places, width, out, err)?;
         }
     }
     Ok(exit(&document))
@@ -128,7 +124,7 @@ fn all_waves(
     let exit = exits.into_iter().max_by_key(|exit| exit.code());
     let document = AllWavesDocument::new("hetdwarf-print/1", completeness, groups);
     print_all_waves(&document, arguments.format, out, &mut |document, out| {
-        text::print(document, false, width, out, err)
+        text::print(document, false, &[], width, out, err)
     })?;
     Ok(exit.unwrap_or(Exit::Done))
 }

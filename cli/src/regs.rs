@@ -57,8 +57,8 @@ fn asked_for(
     }
     if spans.is_empty() {
         return Err(Failure::new(format!(
-            "{text}: there is no such register; expected a name (v42, s0, exec, VGPR42), a DWARF number up \
-             to {}, or a range of them (v0-v7, 2560-2815)",
+            "{text}: no such register; expected a name (v42, s0, exec, VGPR42), a DWARF number up to {}, \
+             or a range (v0-v7, 2560-2815)",
             Register::ranges().last().map_or(0, |range| range.last)
         )));
     }
@@ -80,7 +80,7 @@ fn asked_for(
 }
 
 fn print(document: &RegistersDocument, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut header = cells(["DWARF", "name", "LLVM", "bits", "waves", "what it is"]);
+    let mut header = cells(["DWARF", "name", "LLVM", "bits", "waves", "description"]);
     if let Some(target) = document.target {
         header.push(Cell::new(format!("on {target}")));
     }

@@ -106,7 +106,7 @@ fn open_stream(path: &Path) -> io::Result<std::fs::File> {
         .custom_flags(flags)
         .open(path);
     let file = opened.map_err(|error| match rustix::io::Errno::from_io_error(&error) {
-        Some(rustix::io::Errno::NXIO) => io::Error::other("nobody reads from it"),
+        Some(rustix::io::Errno::NXIO) => io::Error::other("no process reads from this pipe"),
         _ => error,
     })?;
     // The reader may take its time, so writes block from now on.

@@ -101,7 +101,7 @@ pub(crate) fn missing(files: &BTreeSet<Untrusted<'_>>) -> Option<String> {
     }
     (!names.is_empty()).then(|| {
         format!(
-            "the source of {} is not shown: give the folder that it is in by --source-dir DIR",
+            "the source of {} is not shown: give its directory with --source-dir DIR",
             names.join(", ")
         )
     })

@@ -122,7 +122,7 @@ impl<'d> Printer<'d> {
         };
         let variables: Vec<_> = content.variables.iter().filter(is_new).collect();
         let Some(first) = variables.first() else {
-            writeln!(out, "no variables but those of the file")?;
+            writeln!(out, "no variables except those of the file")?;
             return Ok(());
         };
         // All variables have the same inactive lanes.

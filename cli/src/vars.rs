@@ -27,7 +27,7 @@ pub(crate) fn run(
     let chosen = Chosen::of(&arguments.stop, arguments.reading.options());
     if arguments.children.is_some() && arguments.format == Format::Text {
         return Err(Failure::new(
-            "--children: parts are listed only with --format json; text has all of a value",
+            "--children: only --format json lists parts; text shows complete values",
         ));
     }
     let (exit, warnings) = with_chosen(&chosen, err, |stop, file| {

@@ -159,7 +159,7 @@ fn folder_of_no_files(name: &str) -> (Folder, [(&'static str, &'static str); 4],
     pipe(&folder.0.join("pipe"));
     let socket = UnixListener::bind(folder.0.join("socket")).unwrap();
     let kinds = [
-        ("folder", "folder"),
+        ("folder", "directory"),
         ("pipe", "pipe"),
         ("socket", "socket"),
         ("/dev/zero", "device"),
@@ -196,9 +196,9 @@ fn what_is_no_file_is_an_error_and_is_not_waited_for() {
             let ran = folder.run(arguments);
             assert_eq!(ran.status, Some(2), "{arguments:?} {ran:?}");
             let expected = if is_searched {
-                "there is no code object in it".to_owned()
+                "no code object found".to_owned()
             } else {
-                format!("it is a {kind}")
+                format!("this is a {kind}")
             };
             let expected = format!("error: {path}: {expected}");
             assert!(ran.err.starts_with(&expected), "{arguments:?} {ran:?}");
@@ -215,7 +215,7 @@ fn what_a_file_names_is_no_pipe_and_no_device() {
     let pipe = folder.0.join("pipe");
     let _writer = OpenOptions::new().read(true).write(true).open(pipe);
     for (path, kind) in kinds {
-        let expected = format!("it is a {kind}");
+        let expected = format!("this is a {kind}");
         let line = format!("{{\"expr\": \"lit1\", \"wave\": \"{path}\"}}\n");
         folder.file("batch", line);
         let ran = folder.run(&["eval", "--batch", "batch"]);
@@ -226,7 +226,7 @@ fn what_a_file_names_is_no_pipe_and_no_device() {
         let ran = folder.run(&["verify", "good.hsaco", "--config=c.toml"]);
         assert_eq!(ran.status, Some(2), "{ran:?}");
         let expected = match path {
-            "/dev/zero" => "leads out of the folder",
+            "/dev/zero" => "leads out of the directory",
             _ => &expected,
         };
         assert!(ran.err.contains(expected), "{ran:?}");
@@ -491,9 +491,9 @@ fn a_check_that_checks_nothing_fails() {
         .file("part/out/good.hsaco", good())
         .file("leave.toml", "[verify]\nexclude = ['out', 'host']\n");
     let leave = "--config=leave.toml";
-    let nothing = "there is no code object in it";
-    let rest = "there is no code object in what hetdwarf.toml leaves of it";
-    let left_out = "hetdwarf.toml leaves it out, and there is nothing else to check";
+    let nothing = "no code object found";
+    let rest = "hetdwarf.toml excludes all code objects in it";
+    let left_out = "hetdwarf.toml excludes it, and there is nothing else to check";
     /// Arguments, the status, and what is said of which path.
     type Case<'a> = (&'a [&'a str], i32, &'a [(&'a str, &'a str)]);
     let cases: &[Case<'_>] = &[
@@ -613,15 +613,21 @@ fn a_configuration_is_bounded_and_names_only_files_in_its_folder() {
         ("in/known.json", None),
         ("./in/known.json", None),
         ("link", None),
-        ("../secret.json", Some("leads out of the folder")),
-        ("in/../in/known.json", Some("leads out of the folder")),
-        (absolute.to_str().unwrap(), Some("leads out of the folder")),
-        ("out", Some("is a link that leads out of the folder")),
+        ("../secret.json", Some("leads out of the directory")),
+        ("in/../in/known.json", Some("leads out of the directory")),
+        (
+            absolute.to_str().unwrap(),
+            Some("leads out of the directory"),
+        ),
+        ("out", Some("is a link that leads out of the directory")),
         (
             "up/secret.json",
-            Some("is a link that leads out of the folder"),
+            Some("is a link that leads out of the directory"),
         ),
-        ("none.json", Some("--write-baseline makes a baseline")),
+        (
+            "none.json",
+            Some("use --write-baseline to write a baseline"),
+        ),
     ] {
         let ran = verify(&format!("[verify]\nbaseline = '{named}'\n"));
         assert_eq!(ran.status, Some(error.map_or(0, |_| 2)), "{named} {ran:?}");

@@ -448,7 +448,7 @@ fn what_a_limit_leaves_out_is_said() {
     let input = fixture("lanes/sw-gfx90a-O2/sw-gfx90a-O2.hsaco");
     for more in [&[][..], &["--limit", "work=400000000"]] {
         let text = annotate(&input, more, 0);
-        let expected = "not complete: of 32 bytes of code it would take too long to tell";
+        let expected = "not complete: the analysis of 32 bytes of code would take too long";
         assert!(text.contains(expected), "{text}");
         let document = annotate(&input, &[more, &["--format", "json"]].concat(), 0);
         let document: Value = serde_json::from_str(&document).unwrap();

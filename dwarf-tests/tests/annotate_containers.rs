@@ -296,7 +296,7 @@ fn the_command_takes_containers() {
     let ran = hetdwarf(arguments);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
     assert!(
-        ran.out.contains("functions say where their lanes are"),
+        ran.out.contains("lane positions were added to"),
         "{}",
         ran.out
     );

@@ -361,7 +361,7 @@ fn the_command_lists_variables() {
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
     assert!(
         ran.out
-            .contains("id of mid: its location list covers 276 bytes of code more"),
+            .contains("id of mid: its location list covers 276 more bytes of code"),
         "{}",
         ran.out
     );

@@ -263,7 +263,7 @@ fn what_cannot_be_opened_is_an_error() {
         (list(&found["agents"]).len(), list(&found["queues"]).len()),
         (2, 6)
     );
-    assert!(ran.out.contains("give the host's too (core.PID)"));
+    assert!(ran.out.contains("give the host file (core.PID) too"));
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn what_is_not_looked_at_in_a_folder_is_said() {
     let said = found.iter().find(|problem| {
         let place = problem["where"].as_str().unwrap();
         let message = problem["message"].as_str().unwrap();
-        place.starts_with("--object-path ") && message.ends_with("32 folders deep")
+        place.starts_with("--object-path ") && message.ends_with("32 directories deep")
     });
     assert!(said.is_some(), "{found:?}");
     let beside = original.parent().unwrap().display().to_string();

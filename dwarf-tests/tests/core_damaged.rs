@@ -152,7 +152,7 @@ fn a_core_without_waves_says_so() {
             assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{case} {command}");
             let said = ran
                 .err
-                .contains("no wave was found in it; hetdwarf core says what");
+                .contains("it contains no wave; hetdwarf core shows what");
             assert!(said, "{case} {command}: {}", ran.err);
         }
         let ran = of_core(&folder, "core", &[]);
@@ -212,7 +212,7 @@ fn another_version_of_the_note_is_named_by_every_command() {
         let ran = of_core(&folder, command, more);
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{command}");
         assert!(
-            ran.err.contains("it is of version 2"),
+            ran.err.contains("unknown version 2"),
             "{command}: {}",
             ran.err
         );

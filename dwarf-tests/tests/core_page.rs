@@ -160,7 +160,7 @@ fn check_lanes(browser: &mut Browser, document: &Value) -> usize {
                 );
             }
             "elsewhere" if lane["reason"] == "not-dispatched" => {
-                assert!(text.ends_with("did not start it"))
+                assert!(text.ends_with("not started by the dispatch"))
             }
             "elsewhere" if lane["caller"].is_object() => {
                 let caller = &lane["caller"];
@@ -351,7 +351,7 @@ fn ten_thousand_waves_open_without_delay() {
     browser.press("End");
     assert!(browser.texts("#wave-title")[0].starts_with("wave 10000 of k (9999,0,0)/0"));
     // It has no details, and says so. Its lanes come from EXEC.
-    assert!(browser.texts("#wave")[0].contains("With --all they are"));
+    assert!(browser.texts("#wave")[0].contains("Use --all to include them"));
     browser.screenshot("many.png");
     // Each group has waves with variables.
     let groups = browser.evaluate("Number(document.getElementById('groups-count').textContent)");
@@ -426,7 +426,7 @@ fn a_page_is_not_written_over_its_core() {
     let core_text = core.to_str().unwrap();
     let ran = hetdwarf(["core", core_text, "--html", core_text]);
     assert_eq!(ran.status, 2);
-    assert!(ran.err.contains("it is an input too"), "{}", ran.err);
+    assert!(ran.err.contains("this is also an input"), "{}", ran.err);
     assert_eq!(std::fs::read(&core).unwrap(), before);
     let nowhere = folder.path("none/page.html");
     let ran = hetdwarf(["core", core_text, "--html", nowhere.to_str().unwrap()]);

@@ -131,7 +131,11 @@ fn print_and_eval_take_their_wave_from_a_core() {
             &["--expr", "lit0", "--wave", "1000"],
             "no such wave",
         ),
-        ("vars", &["--target", "gfx1100"], "--target is for OBJECT"),
+        (
+            "vars",
+            &["--target", "gfx1100"],
+            "--target works with OBJECT",
+        ),
         ("vars", &["--wave", "none"], "the number of a wave"),
         (
             "unwind",

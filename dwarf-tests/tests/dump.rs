@@ -691,7 +691,11 @@ fn wrong_offsets_are_refused() {
     for format in ["text", "json"] {
         let ran = dump(&file, &["--die", "0x34", "--format", format]);
         assert_eq!(ran.status, 2);
-        assert!(ran.err.contains("no entry starts there"), "{}", ran.err);
+        assert!(
+            ran.err.contains("no entry starts at this offset"),
+            "{}",
+            ran.err
+        );
         assert_eq!(ran.out, "");
     }
 }

@@ -472,7 +472,7 @@ fn states_and_headers_that_cannot_be_are_named() {
         (set(4, 0xffff_fffc), "beyond the end", 0),
         (set(4, 35), "whole number of words", 0),
         (set(8, 0x10_0000), "beyond the end", 0),
-        (set(12, 0x7fff_ffff), "more bytes of waves", 0),
+        (set(12, 0x7fff_ffff), "have more bytes than", 0),
         (set(4, 4 * 8), "does not end where the waves start", 3),
     ];
     for (change, text, waves) in cases {
@@ -678,7 +678,7 @@ fn every_layout_has_a_generation() {
         built.set_note32(at::AGENTS + 88, target);
         with(&built.merged(), |core| {
             let name = processor.name();
-            let unknown = format!("the layout of {name} is not known");
+            let unknown = format!("the layout of {name} is unknown");
             let mut problems = core.problems().iter();
             if !problems.any(|problem| problem.to_string().contains(&unknown)) {
                 known += 1;
@@ -692,8 +692,8 @@ fn every_layout_has_a_generation() {
 #[test]
 fn agents_that_cannot_be_read_are_named() {
     for (offset, value, text, waves) in [
-        (88, 130_100, "the layout of gfx1310 is not known", 0),
-        (88, 80_003, "the layout of gfx803 is not known", 0),
+        (88, 130_100, "the layout of gfx1310 is unknown", 0),
+        (88, 80_003, "the layout of gfx803 is unknown", 0),
         (112, 1 << 15, "cannot be debugged", 0),
         (108, 0, "number of XCCs cannot be 0", 8),
         (108, u32::MAX, "number of XCCs cannot be 4294967295", 8),
@@ -727,7 +727,7 @@ fn a_code_object_without_a_name_is_kept() {
         ),
         (
             Box::new(|built: &mut Built| built.set32(at::entry(1) + 40, 0x2f2f_3a78)),
-            "neither where",
+            "neither a place",
         ),
     ] {
         damaged(change, |core, problem| {

@@ -620,7 +620,7 @@ fn files_are_put_together_and_counted() {
     assert!(
         texts
             .iter()
-            .all(|text| text.contains("give the host's too (core.PID)")),
+            .all(|text| text.contains("give the host file (core.PID) too")),
         "{texts:?}"
     );
     assert_eq!(texts.len(), 3, "list, structure, save area: {texts:#?}");

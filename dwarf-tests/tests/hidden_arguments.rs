@@ -60,7 +60,8 @@ fn hidden_arguments_are_those_of_the_metadata() {
 #[test]
 fn hidden_arguments_that_cannot_be_read_are_unavailable() {
     let text = ask(&json!([]), &["--hidden"]);
-    let line = "hidden_block_count_x = <unavailable> (the memory of the arguments is not there)";
+    let line = "hidden_block_count_x = <unavailable> (the memory of the arguments is not \
+                available)";
     assert!(text.contains(line), "{text}");
     assert!(!ask(&memory(), &[]).contains("hidden_"));
     let text = ask(&memory(), &["--hidden"]);

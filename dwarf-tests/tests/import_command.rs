@@ -263,7 +263,10 @@ fn without_a_target_or_a_wave_there_is_no_answer() {
     let log = printed(&wave, 3, false);
     let ran = import(&folder, log.as_bytes(), &[]);
     assert!(
-        ran.status == 2 && ran.err.contains("wave_3: its target is not in the log"),
+        ran.status == 2
+            && ran
+                .err
+                .contains("wave_3: the log does not contain its target"),
         "{}",
         ran.err
     );

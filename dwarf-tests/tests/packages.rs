@@ -187,7 +187,7 @@ fn a_library_without_its_packages_is_named_and_counted() {
     assert!(unreadable["message"].as_str().unwrap().contains(hint));
     let text = run(&["verify", "PATH"], folder.folder()).out;
     assert!(
-        text.ends_with("; 1 file not checked: the code is elsewhere\n"),
+        text.ends_with("; 1 file not checked: their code is in other files\n"),
         "{text}"
     );
 
@@ -227,11 +227,7 @@ fn a_package_of_other_libraries_is_not_the_one() {
     // Another file in its place is not read.
     fs::write(&path, b"secret").unwrap();
     let ran = run(&["info", "PATH"], &folder.path("lib/libapp.so"));
-    assert!(
-        ran.err.contains("no package with it was found"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("which was not found"), "{}", ran.err);
 }
 
 #[cfg(unix)]
@@ -278,10 +274,14 @@ fn annotate_says_what_it_does_not_write() {
         (
             "unknown",
             [b"--", &*object].concat(),
-            "files of this kind are not written",
+            "files of this kind cannot be rewritten",
         ),
-        ("add.vmfb", module, "files of this kind are not written"),
-        ("app.kpack", package, "files of this kind are not written"),
+        ("add.vmfb", module, "files of this kind cannot be rewritten"),
+        (
+            "app.kpack",
+            package,
+            "files of this kind cannot be rewritten",
+        ),
     ] {
         let (input, output) = (folder.path(name), folder.path("out"));
         fs::write(&input, &contents).unwrap();

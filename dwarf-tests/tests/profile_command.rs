@@ -189,7 +189,7 @@ fn other_forms_say_the_same() {
             of_csv["notes"][0]
                 .as_str()
                 .unwrap()
-                .contains("CSV has no addresses")
+                .contains("CSV contains no addresses")
         );
         let mut expected: BTreeMap<String, u64> = BTreeMap::new();
         for (_, text) in samples(case) {
@@ -339,8 +339,7 @@ fn what_is_wrong_is_counted_by_reason() {
     let file = folder.write("wrong.json", huge);
     let (document, ran) = document(&file, &[]);
     assert_eq!(ran.status, 1);
-    let discarded =
-        json!({"its EXEC mask is no number": 2, "its code object or address is no number": 1});
+    let discarded = json!({"its EXEC mask is not a number": 2, "its code object or address is not a number": 1});
     assert_eq!(document["discarded"], discarded);
     let reasons = json!({
         "outside of all code objects": 1,
@@ -375,7 +374,8 @@ fn what_is_before_a_cut_is_counted() {
         let samples = document["samples"].as_u64().unwrap();
         assert!(ran.status == 1 && samples >= last, "{cut}: {}", ran.err);
         assert!(
-            ran.err.contains("the samples before it are counted"),
+            ran.err
+                .contains("only the samples before the error are counted"),
             "{}",
             ran.err
         );
@@ -443,10 +443,7 @@ fn code_objects_are_found_in_named_folders_only() {
     ];
     let (document, _) = self::document(&file, &both);
     let problem = document["problems"][0].as_str().unwrap();
-    assert!(
-        problem.ends_with("fit, so that neither is used"),
-        "{problem}"
-    );
+    assert!(problem.ends_with("match, so neither is used"), "{problem}");
     assert_eq!(document["by_comment"], 59);
 }
 

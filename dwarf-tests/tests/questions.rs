@@ -343,7 +343,7 @@ fn before_the_prologue_is_over_memory_is_not_trusted() {
                 let notes = document["reason"].is_null() && in_prologue;
                 let text = run(&arguments).out;
                 assert_eq!(
-                    text.contains("\nthe prologue is not over: "),
+                    text.contains("\nstopped in the prologue; "),
                     notes,
                     "{text}"
                 );
@@ -375,7 +375,7 @@ fn the_prologue_is_over_where_the_mark_is() {
             let wave = File::wave("at-the-end", "calls", "w01", &[("pc", pc)]);
             let ran = run(&format!("vars {} --wave {}", object.display(), wave.path()));
             assert_eq!(
-                ran.out.contains("\nthe prologue is not over: "),
+                ran.out.contains("\nstopped in the prologue; "),
                 notes,
                 "{}",
                 ran.out
@@ -707,5 +707,5 @@ fn what_a_pointer_points_to_may_not_be_known() {
         (&target["state"], target.get("value")),
         (&json!("unavailable"), None)
     );
-    assert_eq!(target["message"], "the wave does not say what is there");
+    assert_eq!(target["message"], "the register or memory is not available");
 }

@@ -720,8 +720,8 @@ fn what_variants_hold_can_be_asked_for() {
         "optr.Some",
     ];
     let found = said("rust.hsaco", &wave, 1, &asked);
-    let other = "the variant that is present is `Circle`";
-    let none = "the variant that is present is `None`";
+    let other = "the active variant is `Circle`";
+    let none = "the active variant is `None`";
     assert_eq!(
         found,
         [
@@ -770,9 +770,7 @@ fn a_lower_bound_that_the_language_does_not_have_is_not_counted_from() {
     arguments.extend(["--wave".into(), wave.path().as_os_str().to_owned()]);
     let ran = hetdwarf(arguments);
     assert_eq!(
-        ran.err
-            .matches("is said to start at the index -312")
-            .count(),
+        ran.err.matches("has the lower bound -312").count(),
         1,
         "{}",
         ran.err

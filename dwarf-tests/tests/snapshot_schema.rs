@@ -302,7 +302,7 @@ fn the_note_has_every_field() {
     // For a name without a similar one, the reader lists the known names.
     let list = |document: Value| {
         let error = read(&document).unwrap_err();
-        let (_, list) = error.split_once("there is no such field, only ").unwrap();
+        let (_, list) = error.split_once("unknown field; expected ").unwrap();
         list.split(", ").map(str::to_owned).collect::<Vec<_>>()
     };
     let mut known = Vec::new();

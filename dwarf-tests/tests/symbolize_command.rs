@@ -126,7 +126,7 @@ fn what_cannot_be_is_said() {
         ),
         (
             format!("--core {CORE} --target gfx90a 0x10"),
-            "--target is for OBJECT",
+            "--target works with OBJECT",
         ),
         (format!("{PROGRAM} --target gfx700 0x10"), "gfx700"),
     ] {

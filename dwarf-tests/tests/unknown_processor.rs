@@ -68,7 +68,7 @@ fn info_and_dump_say_what_they_say_of_a_known_processor() {
             info.out
         );
         assert!(
-            info.out.contains("the processor is not known"),
+            info.out.contains("the processor is unknown"),
             "{}",
             info.out
         );
@@ -252,7 +252,7 @@ fn a_wave_on_a_processor_that_is_not_known_is_a_warning() {
                 (known.status, known.out.as_str()),
                 "{target}"
             );
-            assert!(ran.err.contains("which is not known"), "{}", ran.err);
+            assert!(ran.err.contains("an unknown processor"), "{}", ran.err);
         } else {
             assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{target}");
             assert!(ran.err.contains("target: "), "{}", ran.err);

@@ -129,7 +129,7 @@ fn an_object_without_call_frame_information() {
         .filter(|finding| finding.section == ".debug_frame")
         .map(|finding| (finding.rule.id, finding.message.to_string()))
         .collect();
-    let message = "there is no .debug_frame, for 3 functions".to_owned();
+    let message = ".debug_frame is missing, for 3 functions".to_owned();
     assert_eq!(found, [("cfi-missing", message)]);
 }
 

@@ -360,7 +360,7 @@ fn only_what_a_baseline_does_not_know_counts() {
     assert_eq!(
         less.err,
         "no longer found: cfi-cie-pointer (unknown): o/bad.hsaco\n\
-         --write-baseline makes a baseline without them\n"
+         use --write-baseline to remove them\n"
     );
     // A file that was not to be checked has no known findings.
     let other = folder.verify(&["TMP/o/new.hsaco", RULES, "--baseline=TMP/known.json"]);
@@ -373,11 +373,11 @@ fn only_what_a_baseline_does_not_know_counts() {
         folder.verify(&write).err,
         "new in it: cfi-cie-pointer (unknown): o/new.hsaco\n\
          no longer in it: cfi-cie-pointer (unknown): o/bad.hsaco\n\
-         TMP/known.json: 1 findings are known now\n"
+         TMP/known.json: 1 findings recorded\n"
     );
     assert_eq!(
         folder.verify(&write).err,
-        "TMP/known.json: 1 findings are known now\n"
+        "TMP/known.json: 1 findings recorded\n"
     );
     let missing = folder.verify(&["TMP/o", "--baseline=TMP/none.json"]);
     assert_eq!(missing.status, 2);
@@ -458,7 +458,7 @@ fn rules_are_explained_and_wrong_names_corrected() {
                 .windows(explanation.len())
                 .any(|some| some == explanation)
                 && text.contains(rule.spec)
-                && text.contains("Who can repair it: "),
+                && text.contains("Fixed by: "),
             "{text}"
         );
         assert!(

@@ -21,16 +21,16 @@ fn faults(name: &str) -> Vec<Finding> {
 const FAULTS: &[(u8, &str, &str)] = &[
     (1,  "line-offset",            "DW_AT_stmt_list is 0x1000"),
     (2,  "unit-string",            "0x1234 in .debug_str"),
-    (3,  "unit-file",              "DW_AT_decl_file of `f` is 9, and the files of the line table are 1 to 1"),
-    (4,  "line-file",              "is of file 9, and files are 1 to 1"),
-    (5,  "line-backwards",         "comes one of"),
-    (6,  "line-directory",         "file 1 is in directory 7, and directories are 0 to 1"),
+    (3,  "unit-file",              "DW_AT_decl_file of `f` is 9, but the files of the line table are 1 to 1"),
+    (4,  "line-file",              "names file 9, but files are 1 to 1"),
+    (5,  "line-backwards",         "follows the row of"),
+    (6,  "line-directory",         "file 1 is in directory 7, but directories are 0 to 1"),
     (7,  "scope-backwards",        "`f` starts at"),
-    (8,  "scope-outside",          "not all that of its unit"),
+    (8,  "scope-outside",          "not all inside its unit"),
     (9,  "scope-overlap",          "`g` has code in"),
     (10, "abbrev-attribute-twice", "DW_AT_stmt_list twice"),
     (11, "abbrev-form",            "DW_AT_decl_file of abbreviation 3 has DW_FORM_string"),
-    (12, "scope-outside",          "not all that of its function"),
+    (12, "scope-outside",          "not all inside its function"),
 ];
 
 #[test]

@@ -10,6 +10,7 @@ use hetdwarf::arch::{Lane, Register, TargetId, WaveSize};
 use hetdwarf::frame::write::{
     Common, FrameTable, FunctionFrame, Mask, RelocationTarget, ReturnAddress, Start, Target,
 };
+use hetdwarf::lane_pc::SectionRelocation;
 
 use crate::error::Failure;
 
@@ -41,12 +42,23 @@ pub struct CfiWriter {
 pub struct Relocation {
     /// The offset of the field in the section, in bytes.
     offset: u64,
-    /// The symbol; None for the start of this section in the linked output.
+    /// The symbol, or the name of a section, which begins with a dot; None for the start of this section in the linked output.
     symbol: Option<String>,
     /// The addend. The field holds it too.
     addend: u64,
     /// The size of the field, in bytes: 4 or 8.
     size: u8,
+}
+
+impl From<SectionRelocation> for Relocation {
+    fn from(one: SectionRelocation) -> Relocation {
+        Relocation {
+            offset: one.offset,
+            symbol: Some(one.symbol),
+            addend: one.addend,
+            size: one.size,
+        }
+    }
 }
 
 #[pymethods]

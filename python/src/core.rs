@@ -218,9 +218,7 @@ impl CoreWave {
     #[pyo3(signature = (strict = false))]
     fn stop(&self, py: Python<'_>, strict: bool) -> PyResult<Stop> {
         if strict {
-            return Err(Error::new_err(
-                "waves of a core are read as real producers need it",
-            ));
+            return Err(Error::new_err("waves of a core cannot be read strictly"));
         }
         let wave = WaveSource::Core(Arc::clone(&self.core), self.position);
         Stop::new(py, StopData::new(None, wave, Reading::Tolerant, false))

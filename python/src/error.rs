@@ -30,15 +30,15 @@ create_exception!(
     hetdwarf,
     Unavailable,
     Error,
-    "The wave does not say what is there."
+    "The register or memory is not available."
 );
 create_exception!(
     hetdwarf,
     OptimizedOut,
     Error,
-    "There is no value: it was optimised away."
+    "The value was optimized away."
 );
-create_exception!(hetdwarf, Inactive, Error, "The lane does not execute here.");
+create_exception!(hetdwarf, Inactive, Error, "The lane is not active here.");
 create_exception!(
     hetdwarf,
     NotInFrame,
@@ -49,19 +49,19 @@ create_exception!(
     hetdwarf,
     Unsupported,
     Error,
-    "Something that changes the value is not understood."
+    "An attribute or operation that affects the value is not supported."
 );
 create_exception!(
     hetdwarf,
     Ambiguous,
     Error,
-    "The location can be read in several ways, and nothing decides."
+    "The location has several possible meanings."
 );
 create_exception!(
     hetdwarf,
     Partial,
     Error,
-    "Some of the value is missing: `bytes` has what there is, `undefined` the half-open ranges of bits that are not there."
+    "Some bits of the value are missing: `bytes` has the others, `undefined` the half-open ranges of missing bits."
 );
 
 /// A failure that needs no interpreter, which is released while queries run.
@@ -157,7 +157,7 @@ impl From<Failure> for PyErr {
 
 fn of_library(error: &hetdwarf::Error, message: String) -> PyErr {
     match error.kind() {
-        ErrorKind::Limit { .. } => Limit::new_err(message),
+        ErrorKind::Limit { .. } | ErrorKind::TooMany { .. } => Limit::new_err(message),
         ErrorKind::Unavailable { .. } => Unavailable::new_err(message),
         ErrorKind::UndefinedRead => OptimizedOut::new_err(message),
         ErrorKind::Unsupported(_) => Unsupported::new_err(message),
@@ -191,7 +191,7 @@ pub fn detached<R: Send>(
 ) -> PyResult<R> {
     let ran = py.detach(|| catch_unwind(AssertUnwindSafe(run)));
     ran.unwrap_or_else(|_| {
-        let message = "this is a mistake of hetdwarf: standard error says where it was noticed";
+        let message = "internal error of hetdwarf: standard error shows where it was detected";
         Err(Error::new_err(message))
     })
 }

@@ -95,7 +95,7 @@ impl LaneValue {
         frame: &StopFrame<'_, '_, '_>,
     ) -> LaneValue {
         let state = value.state(lane);
-        let message = lane_message(value, &state).unwrap_or_default();
+        let message = lane_message(frame, value, &state).unwrap_or_default();
         let error = match &state {
             ValueState::Error(error) => Some(error.clone()),
             _ => None,
@@ -128,7 +128,7 @@ impl LaneValue {
         }
         let message = match (self.state, self.message.as_str()) {
             _ if self.recovered.is_some() => format!(
-                "{name} in lane {lane}: the debugging information does not give it here; earlier(lane) has what it was"
+                "{name} in lane {lane}: the debugging information does not give it here; earlier(lane) returns an earlier value"
             ),
             (state, "") => format!("{name} in lane {lane}: {}", state.name().replace('-', " ")),
             (_, message) => format!("{name} in lane {lane}: {message}"),

@@ -15,6 +15,7 @@ use hetdwarf::inspect::{Recovery, StopFrame};
 use hetdwarf::report::{LanePcDocument, LanePicture};
 
 use crate::error::lock;
+use crate::evaluate::{Given, in_frame};
 use crate::found;
 use crate::json;
 use crate::lanes::LanePc;
@@ -35,6 +36,8 @@ pub type Variables = Arc<Vec<Py<Variable>>>;
 /// 10
 /// >>> frame.register("exec")
 /// 4042322160
+/// >>> frame.evaluate("DW_OP_call_frame_cfa", lane=5)["lanes"][0]["result"]["places"][0]["address_space"]
+/// 'private_wave'
 ///
 /// ```
 #[pyclass(frozen, module = "hetdwarf")]
@@ -298,6 +301,43 @@ impl Frame {
             &Arc::new(types),
             self.origin(py, None),
         ))
+    }
+
+    /// Evaluates a DWARF expression in this frame, with its registers and its debugging information: its bytes, or operations as
+    /// llvm-dwarfdump prints them. For C expressions, use `eval`.
+    ///
+    /// Returns the document of `hetdwarf eval --format json` for all lanes (`"all"`), for one lane, or, by default, for the snapshot's lane in
+    /// focus. A strict stop evaluates exactly as specified.
+    ///
+    /// * read: the number of bits to read at the location, or from the value.
+    /// * result: the required kind of the result: `any`, `location` or `value`.
+    /// * `initial_stack`: expressions whose results are pushed first.
+    /// * `object_location`: the expression of the current object's location.
+    #[pyo3(signature = (expression, lane = None, read = None, *, result = "any", initial_stack = None, object_location = None))]
+    #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
+    fn evaluate(
+        &self,
+        py: Python<'_>,
+        expression: &Bound<'_, PyAny>,
+        lane: Option<&Bound<'_, PyAny>>,
+        read: Option<u64>,
+        result: &str,
+        initial_stack: Option<Vec<Bound<'_, PyAny>>>,
+        object_location: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let given = Given {
+            expression,
+            lane,
+            read,
+            result,
+            initial_stack: initial_stack.unwrap_or_default(),
+            object_location,
+        };
+        let data = self.data.get();
+        let size = data.ask_frame(py, self.index, |frame| Ok(frame.wave_size()))?;
+        let (source, options) = given.request(size, data.focus_lane())?;
+        let ask = |frame: &StopFrame<'_, '_, '_>| in_frame(frame, &source, &options);
+        json::to_python(py, &data.ask_frame(py, self.index, ask)?)
     }
 
     /// Returns the place of each lane.

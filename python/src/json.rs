@@ -5,6 +5,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
 
+use crate::error::Failure;
+
+/// Returns a document of the library as JSON.
+pub fn value(made: serde_json::Result<Value>) -> Result<Value, Failure> {
+    made.map_err(|error| Failure::Other(error.to_string()))
+}
+
 /// Converts a document to Python.
 pub fn to_python(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
     match value {

@@ -1,14 +1,19 @@
 //! Writes lane PCs, the places at which inactive lanes wait, for compilers in Python.
 
+mod graph;
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyTuple};
 
 use hetdwarf::arch::WaveSize;
+use hetdwarf::lane_pc::graph::recover;
 use hetdwarf::lane_pc::{
-    AssemblyFunction, Function, Label, MaskPlace, Phase, Program, Region, WholeWave, assembly,
+    AssemblyFunction, Function, Label, MaskPlace, Phase, Program, Region, SectionFunction,
+    WholeWave, assembly, sections,
 };
 
+use crate::cfi::Relocation;
 use crate::error::Failure;
 
 /// The deepest nesting of regions. Structured code has a few levels.
@@ -16,13 +21,20 @@ const DEEPEST: u32 = 100;
 
 /// A finished function.
 struct Done {
-    name: String,
-    start: String,
-    end: String,
+    names: Names,
+    size: u64,
     program: Program,
 }
 
-/// A writer of lane PCs. It takes functions by their regions. A region is code that lanes enter together and leave one by one.
+/// The name and the symbols of a function.
+struct Names {
+    name: String,
+    start: String,
+    end: String,
+}
+
+/// A writer of lane PCs. It takes functions by their regions, or by their control-flow graphs, in which it finds the regions. A region is code that
+/// lanes enter together and leave one by one.
 ///
 /// ```python
 /// >>> writer = hetdwarf.LanePcWriter()
@@ -36,6 +48,15 @@ struct Done {
 /// >>> writer.function("choose", "choose", ".Lend", 0x24, 32, [choice])
 /// >>> ".debug_info" in writer.text("choose.c")
 /// True
+/// >>> blocks = [                                       # an `if`, of which only blocks are known
+/// ...     {"code": (0x00, 0x08), "events": [(0x00, 0x04, "save", "s4"), (0x00, 0x04, "and")], "successors": [1, 2]},
+/// ...     {"code": (0x08, 0x10), "successors": [2]},
+/// ...     {"code": (0x10, 0x18), "events": [(0x10, 0x14, "restore", "s4")]},
+/// ... ]
+/// >>> writer.graph("maybe", "maybe", ".Lend2", 64, blocks)
+/// []
+/// >>> sorted(writer.sections("choose.c"))
+/// ['.debug_abbrev', '.debug_info', '.debug_loclists']
 ///
 /// ```
 #[pyclass(module = "hetdwarf")]
@@ -105,7 +126,7 @@ fn mask(value: &Bound<'_, PyAny>, depth: u32) -> PyResult<MaskPlace> {
 
 fn region(value: &Bound<'_, PyAny>, depth: u32) -> PyResult<Region> {
     let depth = depth.checked_sub(1);
-    let depth = depth.ok_or_else(|| PyValueError::new_err("regions are nested too deep"))?;
+    let depth = depth.ok_or_else(|| PyValueError::new_err("regions are nested too deeply"))?;
     let dict = value
         .cast::<PyDict>()
         .map_err(|_| wrong("a region is a dict with masks and phases"))?;
@@ -148,6 +169,26 @@ fn phase(value: &Bound<'_, PyAny>, depth: u32) -> PyResult<Phase> {
     Ok(made)
 }
 
+fn lanes(wave_size: u64) -> PyResult<WaveSize> {
+    let size = WaveSize::from_lanes(wave_size);
+    size.ok_or_else(|| PyValueError::new_err("a wave has 32 or 64 lanes"))
+}
+
+impl LanePcWriter {
+    /// The name and the symbols of a function, which are not those of another.
+    fn names(&self, name: String, start: String, end: String) -> PyResult<Names> {
+        if name.is_empty() || start.is_empty() || end.is_empty() || start == end {
+            let message = "name, start and end are not empty, and start is not end";
+            return Err(PyValueError::new_err(message));
+        }
+        if self.done.iter().any(|done| done.names.start == start) {
+            let message = format!("another function starts at {start:?}");
+            return Err(PyValueError::new_err(message));
+        }
+        Ok(Names { name, start, end })
+    }
+}
+
 #[pymethods]
 impl LanePcWriter {
     /// Creates a writer without functions.
@@ -182,17 +223,8 @@ impl LanePcWriter {
         regions: Vec<Bound<'_, PyAny>>,
         whole_wave: Option<Vec<(u64, u64, Bound<'_, PyAny>)>>,
     ) -> PyResult<()> {
-        if name.is_empty() || start.is_empty() || end.is_empty() || start == end {
-            let message = "name, start and end are not empty, and start is not end";
-            return Err(PyValueError::new_err(message));
-        }
-        if self.done.iter().any(|done| done.start == start) {
-            let message = format!("another function starts at {start:?}");
-            return Err(PyValueError::new_err(message));
-        }
-        let wave_size = WaveSize::from_lanes(wave_size);
-        let wave_size =
-            wave_size.ok_or_else(|| PyValueError::new_err("a wave has 32 or 64 lanes"))?;
+        let names = self.names(name, start, end)?;
+        let wave_size = lanes(wave_size)?;
         let sections = whole_wave.unwrap_or_default().into_iter();
         let sections = sections.map(|(start, end, active)| {
             Ok(WholeWave {
@@ -209,12 +241,78 @@ impl LanePcWriter {
         };
         let program = Program::new(&function).map_err(Failure::from)?;
         self.done.push(Done {
-            name,
-            start,
-            end,
+            names,
+            size,
             program,
         });
         Ok(())
+    }
+
+    /// Adds a function by its blocks. Its regions are found in the graph. Returns the reason for each part without regions, in which EXEC does not
+    /// change as in structured code. The unit does not place inactive lanes there.
+    ///
+    /// * name, start, end, `wave_size`: as of `function`.
+    /// * blocks: its blocks in the order of the code, the entry first. Each is a dict: `code`, `(start, end)`; `name`, in messages;
+    ///   `successors`, the indices of the blocks that the wave can go to from here; and `events`, what its instructions do to masks, in order.
+    ///   An event is `(start, end, change)`, the instruction and what it does, with the masks that the change names. An instruction that does
+    ///   two things, `s_and_saveexec_b64` for example (`save`, then `and`), is two events.
+    ///
+    /// | change | masks | meaning |
+    /// |---|---|---|
+    /// | `save` | to | a place gets EXEC: the mask of a region begins |
+    /// | `save-others` | to | a place gets the active lanes for which the next condition is false: an `else` begins |
+    /// | `clear` | to | a place gets no lanes: a mask of lanes that left begins |
+    /// | `move` | from, to | a mask is in another place from then on |
+    /// | `clobber` | place | a place gets something that is no mask |
+    /// | `or` | mask | the active lanes are added to a mask of lanes that left |
+    /// | `and-not` | mask | the active lanes are taken out of a mask |
+    /// | `and` | | EXEC keeps the lanes for which a condition is true |
+    /// | `flip` | from | EXEC gets the lanes of a mask that were not active: from `then` to `else` |
+    /// | `restore` | from | EXEC gets the lanes of a mask: the saved lanes, or the lanes of an `else` |
+    /// | `leave` | | EXEC becomes zero: the active lanes leave the regions from whose masks they were just taken |
+    /// | `whole-wave` | | EXEC gets lanes that are not active, for whole or quad wave mode |
+    fn graph(
+        &mut self,
+        name: String,
+        start: String,
+        end: String,
+        wave_size: u64,
+        blocks: Vec<Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<String>> {
+        let names = self.names(name, start, end)?;
+        let found = recover(&graph::graph(&blocks)?, lanes(wave_size)?).map_err(Failure::from)?;
+        let size = match found.function.code.end {
+            Label::Offset(end) => end,
+            // All labels are offsets.
+            Label::Symbol(_) => 0,
+        };
+        self.done.push(Done {
+            names,
+            size,
+            program: Program::new(&found.function).map_err(Failure::from)?,
+        });
+        Ok(found.refused.iter().map(ToString::to_string).collect())
+    }
+
+    /// Returns a DWARF 5 unit with the lane PCs of all functions, as sections by name: the bytes of each, and its relocations. The symbol of a relocation is the start of a function, or the name of a section, which begins with a dot.
+    ///
+    /// * `unit_name`: the name of the unit.
+    fn sections<'py>(&self, py: Python<'py>, unit_name: &str) -> PyResult<Bound<'py, PyDict>> {
+        let functions = self.done.iter().map(|done| SectionFunction {
+            name: &done.names.name,
+            start: &done.names.start,
+            size: done.size,
+            program: &done.program,
+        });
+        let written = sections(unit_name, &functions.collect::<Vec<_>>()).map_err(Failure::from)?;
+        let dict = PyDict::new(py);
+        for section in written {
+            let relocations = section.relocations.into_iter();
+            let relocations: Vec<Relocation> = relocations.map(Relocation::from).collect();
+            let bytes = PyBytes::new(py, &section.bytes);
+            dict.set_item(section.name, (bytes, relocations))?;
+        }
+        Ok(dict)
     }
 
     /// Returns a DWARF 5 unit with the lane PCs of all functions, as text for an assembler.
@@ -222,9 +320,9 @@ impl LanePcWriter {
     /// * `unit_name`: the name of the unit.
     fn text(&self, unit_name: &str) -> String {
         let functions = self.done.iter().map(|done| AssemblyFunction {
-            name: &done.name,
-            start: &done.start,
-            end: &done.end,
+            name: &done.names.name,
+            start: &done.names.start,
+            end: &done.names.end,
             program: &done.program,
         });
         assembly(unit_name, &functions.collect::<Vec<_>>())

@@ -11,12 +11,13 @@ use pyo3::types::{PyBytes, PyDict};
 
 use hetdwarf::Limits;
 use hetdwarf::arch::WaveSize;
+use hetdwarf::coverage::{compare, coverage};
 use hetdwarf::error::Limit;
 use hetdwarf::eval::Reading;
 use hetdwarf::frame::write::Assembler;
 use hetdwarf::inspect::Program;
 use hetdwarf::object::{CodeObject, code_objects};
-use hetdwarf::report::ObjectDocument;
+use hetdwarf::report::{CompareDocument, CoverageDocument, CoverageFile, ObjectDocument};
 use hetdwarf::verify::{Profile, Rule, Selection, verify_with};
 use hetdwarf_owned::LoadedProgram;
 
@@ -74,6 +75,8 @@ const MOST_JOBS: usize = 256;
 pub struct Object {
     data: Arc<ObjectData>,
     path: Option<String>,
+    /// Its number in the file.
+    index: usize,
     target: String,
     wave_size: Option<WaveSize>,
 }
@@ -178,7 +181,11 @@ pub fn open_all(
         let found = code_objects(&bytes).map_err(Failure::from)?;
         found
             .into_iter()
-            .map(|object| Ok(Object::with_limits(&object.data, path.clone(), limits)?))
+            .map(|found| {
+                let object = Object::with_limits(&found.data, path.clone(), limits)?;
+                let index = found.index;
+                Ok(Object { index, ..object })
+            })
             .collect()
     })
 }
@@ -204,12 +211,18 @@ impl Object {
                 limits,
                 program: OnceLock::new(),
             }),
+            index: 0,
             path,
         })
     }
 }
 
 impl Object {
+    /// Returns its path, as in documents; empty if it was opened from bytes.
+    fn name(&self) -> &str {
+        self.path.as_deref().unwrap_or_default()
+    }
+
     /// Runs a query on the program, with the interpreter released.
     pub fn ask<R: Send>(
         &self,
@@ -258,9 +271,6 @@ impl Object {
             let info = hetdwarf::object::ObjectInfo::of(program.object())?;
             let kernels = program.object().kernels()?;
             // As in the document of `hetdwarf info`.
-            let value = |made: serde_json::Result<serde_json::Value>| {
-                made.map_err(|error| Failure::Other(error.to_string()))
-            };
             let of = |kernel: &hetdwarf::object::Kernel| {
                 let known = info
                     .kernels
@@ -284,10 +294,10 @@ impl Object {
                     scratch: known.and_then(|known| known.private_segment_size),
                     max_workgroup_size: known.and_then(|known| known.max_workgroup_size),
                     required_workgroup_size: known.and_then(|known| known.required_workgroup_size),
-                    arguments: value(serde_json::to_value(
+                    arguments: json::value(serde_json::to_value(
                         known.and_then(|known| known.arguments.as_ref()),
                     ))?,
-                    initial_registers: value(serde_json::to_value(
+                    initial_registers: json::value(serde_json::to_value(
                         known.map(|known| &known.initial_registers),
                     ))?,
                     descriptor: descriptor
@@ -324,12 +334,44 @@ impl Object {
         })
     }
 
-    /// The document `object` of `hetdwarf info --format json`: sections, units with their producers, kernels.
+    /// The document `object` of `hetdwarf info --format json --descriptor`: sections, units with their producers, kernels.
     #[getter]
     fn info(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let index = self.index;
         let document = self.ask(py, |program| {
-            let document = ObjectDocument::new(program.object(), 0)?;
-            serde_json::to_value(&document).map_err(|error| Failure::Other(error.to_string()))
+            json::value(serde_json::to_value(ObjectDocument::new(
+                program.object(),
+                index,
+            )?))
+        })?;
+        json::to_python(py, &document)
+    }
+
+    /// Of the bytes of code in the scope of each variable, how many have a location, or an earlier value: the document of
+    /// `hetdwarf coverage --format json`. It says what could not be read, and which limit ended it.
+    fn coverage(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let (name, target) = (self.name(), self.target.clone());
+        let document = self.ask(py, |program| {
+            let file = CoverageFile::new(name, target, &coverage(program));
+            json::value(serde_json::to_value(CoverageDocument::new(vec![file])))
+        })?;
+        json::to_python(py, &document)
+    }
+
+    /// Which variables lost or gained locations since another build, and where call frame information and lines differ for equal code: the
+    /// document of `hetdwarf compare OLD NEW --format json`, of which this is the new one.
+    ///
+    /// * old: the build that it is compared with.
+    /// * tolerance: `fell` is true in the document if coverage fell by more percent points than this.
+    #[pyo3(signature = (old, tolerance = 0.0))]
+    fn compare(&self, py: Python<'_>, old: &Object, tolerance: f64) -> PyResult<Py<PyAny>> {
+        if tolerance.is_nan() || tolerance < 0.0 {
+            return Err(PyValueError::new_err("tolerance has to be at least 0"));
+        }
+        let document = self.ask(py, |new| {
+            let found = old.data.ask(|old| Ok(compare(old, new)))?;
+            let document = CompareDocument::new(old.name(), self.name(), tolerance, &found);
+            json::value(serde_json::to_value(document))
         })?;
         json::to_python(py, &document)
     }
@@ -398,7 +440,7 @@ impl Object {
         assembler: Option<&str>,
     ) -> PyResult<Vec<Finding>> {
         let jobs = NonZeroUsize::new(jobs.min(MOST_JOBS));
-        let jobs = jobs.ok_or_else(|| PyValueError::new_err("jobs has to be at least 1"))?;
+        let jobs = jobs.ok_or_else(|| PyValueError::new_err("jobs must be at least 1"))?;
         let mut selection = selection(rules.as_deref(), profile)?;
         if let Some(name) = assembler {
             let known = Assembler::ALL

@@ -28,7 +28,7 @@ impl Origin {
     /// If the value is an expression.
     pub fn variable(&self) -> Result<(usize, usize), Failure> {
         let position = self.position.ok_or_else(|| {
-            Failure::Unsupported("an expression is a value, and in no place".to_owned())
+            Failure::Unsupported("an expression is a value without a place".to_owned())
         })?;
         Ok((self.frame, position))
     }
@@ -43,7 +43,7 @@ pub fn destination(
 ) -> Result<Destination, Failure> {
     let values = frame.variables(&mut TypeTable::default())?;
     let location = values.get(position).and_then(|value| value.location(lane));
-    let nowhere = || Failure::OptimizedOut("the variable is nowhere".to_owned());
+    let nowhere = || Failure::OptimizedOut("the variable has no place".to_owned());
     let location = location.ok_or_else(nowhere)?;
     let stop = frame.stop();
     let access = Access {

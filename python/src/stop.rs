@@ -9,6 +9,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList};
 
+use hetdwarf::arch::Lane;
 use hetdwarf::eval::Reading;
 use hetdwarf::inspect::{Stop as LibraryStop, StopFrame, StopOptions};
 use hetdwarf::location::Destination;
@@ -72,6 +73,11 @@ impl StopData {
             written: AtomicU64::new(0),
             asking: Mutex::new(None),
         }
+    }
+
+    /// The lane in focus, of a snapshot that has one.
+    pub fn focus_lane(&self) -> Option<Lane> {
+        self.wave.focus_lane()
     }
 
     fn unwound(&self) -> Result<Kept, Failure> {
@@ -149,7 +155,7 @@ impl StopData {
         ),
     ) -> PyResult<()> {
         let WaveSource::Callbacks(callbacks) = &self.wave else {
-            let message = "only a wave of your own can be written to".to_owned();
+            let message = "only a wave implemented in Python can be written to".to_owned();
             return Err(Failure::Unsupported(message).into());
         };
         let destination = self.ask_frame(py, level, move |frame| place(frame))?;

@@ -295,7 +295,7 @@ pub fn to_bytes(types: &TypeTable, ty: TypeId, value: &Bound<'_, PyAny>) -> PyRe
     });
     let Some(format) = format else {
         return Err(PyTypeError::new_err(
-            "a value of this type is written as bytes",
+            "a value of this type must be given as bytes",
         ));
     };
     let py = value.py();
@@ -307,7 +307,7 @@ pub fn to_bytes(types: &TypeTable, ty: TypeId, value: &Bound<'_, PyAny>) -> PyRe
             let order = if format.big_endian { "big" } else { "little" };
             let number = value.call_method0("__index__")?;
             if format.kind == ScalarKind::Boolean && number.gt(1)? {
-                return wrong("a truth value is True or False".to_owned());
+                return wrong("expected True or False".to_owned());
             }
             let bytes = number.call_method("to_bytes", (size, order), Some(&options))?;
             bytes.extract()
@@ -319,7 +319,7 @@ pub fn to_bytes(types: &TypeTable, ty: TypeId, value: &Bound<'_, PyAny>) -> PyRe
                 8 => "d",
                 _ => {
                     return Err(PyTypeError::new_err(
-                        "a value of this type is written as bytes",
+                        "a value of this type must be given as bytes",
                     ));
                 }
             };
@@ -329,7 +329,7 @@ pub fn to_bytes(types: &TypeTable, ty: TypeId, value: &Bound<'_, PyAny>) -> PyRe
                 .extract()
         }
         _ => Err(PyTypeError::new_err(
-            "a value of this type is written as bytes",
+            "a value of this type must be given as bytes",
         )),
     }
 }

@@ -49,6 +49,14 @@ impl WaveSource {
         }
     }
 
+    /// Returns the lane in focus of a snapshot, if it has one.
+    pub fn focus_lane(&self) -> Option<Lane> {
+        match self {
+            WaveSource::Snapshot(wave) => wave.focus_lane(),
+            WaveSource::Callbacks(_) | WaveSource::Core(..) => None,
+        }
+    }
+
     fn parse(text: &[u8], name: &str) -> PyResult<WaveSource> {
         let wave = Snapshot::from_json(text);
         let wave = wave.map_err(|error| Malformed::new_err(shown(&format!("{name}: {error}"))))?;
@@ -360,7 +368,7 @@ impl Wave for Asked {
 /// Returns the error for a wave that returned the wrong number of bytes.
 fn too_few(found: usize, asked: usize) -> PyErr {
     Malformed::new_err(format!(
-        "the wave gave {found} bytes where {asked} were asked for"
+        "the wave returned {found} bytes instead of {asked}"
     ))
 }
 

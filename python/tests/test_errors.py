@@ -96,7 +96,7 @@ def test_exceptions_of_a_wave_are_raised_again(structs: Path) -> None:
     obj = hetdwarf.open(structs / "structs.rocm.hsaco")
     with pytest.raises(ZeroDivisionError, match="of the debugger"):
         obj.stop(Broken(structs / "w00.json")).frames[0].variables
-    with pytest.raises(hetdwarf.Malformed, match="gave 1 bytes"):
+    with pytest.raises(hetdwarf.Malformed, match="returned 1 bytes"):
         obj.stop(Short(structs / "w00.json")).frames[0].variables
 
 

@@ -1,10 +1,51 @@
-"""Tests the facts about the kernels of a code object."""
+"""Tests the documents of a code object, and the facts about its kernels."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
 import hetdwarf
+import pytest
 
 from conftest import FIXTURES
+
+OBJECTS = sorted(path for folder in ("waves", "corpus", "shapes", "linked") for path in FIXTURES.glob(f"{folder}/**/*.hsaco"))
+OBJECTS += sorted(FIXTURES.glob("object/*.hipfb"))
+
+
+def document(command: str, *arguments: Any) -> Any:
+    """The command's document."""
+    program = Path(sys.executable).with_name("hetdwarf")
+    return json.loads(subprocess.run([program, command, *arguments, "--format", "json"], capture_output=True).stdout)
+
+
+def test_the_document_of_an_object_is_that_of_info() -> None:
+    assert len(OBJECTS) > 20
+    for path in OBJECTS:
+        for index, obj in enumerate(hetdwarf.open_all(path)):
+            assert obj.info == document("info", path, "--index", str(index), "--descriptor")["object"], path
+
+
+def test_coverage_and_comparison_are_those_of_the_command() -> None:
+    for path in OBJECTS[::9]:
+        for index, obj in enumerate(hetdwarf.open_all(path)):
+            assert obj.coverage() == document("coverage", path, "--index", str(index)), path
+    calls = FIXTURES / "waves"
+    old, new = calls / "calls" / "calls.rocm.hsaco", calls / "calls-O2" / "calls-O2.rocm.hsaco"
+    for before, after, tolerance in ((old, new, 0.0), (new, old, 2.5), (old, old, 0.0)):
+        expected = document("compare", before, after, "--tolerance", str(tolerance))
+        assert hetdwarf.open(after).compare(hetdwarf.open(before), tolerance) == expected
+    unnamed = hetdwarf.open(old.read_bytes())
+    same = unnamed.compare(unnamed)
+    assert (same["old"], same["new"], same["fell"], same["functions"]) == ("", "", False, [])
+    assert unnamed.coverage()["files"][0]["file"] == ""
+    for tolerance in (-1, float("nan")):
+        with pytest.raises(ValueError, match="tolerance"):
+            unnamed.compare(unnamed, tolerance)
 
 
 def test_what_a_kernel_takes_and_starts_with() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +123,95 @@ def test_lane_pcs_that_do_not_fit_are_refused() -> None:
     for kind, arguments in wrong:
         with pytest.raises(kind):
             made.function(*arguments)
+
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "python" / "emit_object.py"
+DUMP = shutil.which("llvm-dwarfdump-22")
+
+
+def example() -> Any:
+    spec = importlib.util.spec_from_file_location("emit_object", EXAMPLE)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_example_writes_an_object_without_findings(tmp_path: Path) -> None:
+    out = tmp_path / "choose.o"
+    ran = subprocess.run([sys.executable, EXAMPLE, out], capture_output=True, text=True, check=True)
+    assert ran.stdout.endswith("1 unit, 0 findings\n")
+    if DUMP is not None:
+        dumped = subprocess.run([DUMP, "--verify", out], capture_output=True, text=True)
+        assert "No errors." in dumped.stdout, dumped.stdout
+        # The relocations of both sections lead to the function, which is all of `.text`.
+        text = subprocess.run([DUMP, "--debug-info", "--debug-frame", out], capture_output=True, text=True, check=True).stdout
+        assert "DW_AT_high_pc\t(0x0000000000000024)" in text and "pc=00000000...00000024" in text
+
+
+def test_lanes_of_a_graph_wait_where_the_code_says() -> None:
+    made = example()
+    data = made.relocatable("choose", made.CODE, 0x36, {".debug_frame": made.call_frames()} | made.lanes())
+    obj = hetdwarf.open(data)
+    for pc, exec_, waiting in ((0x0C, 0x0F, {4: 0x08}), (0x14, 0xF0, {0: 0x1C})):
+        # Lanes 0 to 3 take `then`, 4 to 7 take `else`, and no other was active on entry.
+        wave = {"format": "hetdwarf-wave/1", "target": "gfx1030", "wave_size": 32, "pc": hex(pc), "memory": []}
+        stop = obj.stop({**wave, "registers": {"exec": hex(exec_), "s4": "0xff", "s32": "0x0", "s30": "0x0", "s31": "0x0"}})
+        found = {lane.lane: lane for lane in stop[0].lane_pcs(recover=False)}
+        for lane, place in found.items():
+            if exec_ >> lane & 1:
+                assert (place.state, place.pc) == ("active", pc)
+            elif lane < 8:
+                assert (place.state, place.origin, place.pc) == ("waiting", "dwarf", waiting[lane & 4])
+            else:
+                assert place.state == "elsewhere"
+
+
+def test_sections_and_text_say_the_same(tmp_path: Path) -> None:
+    made = hetdwarf.LanePcWriter()
+    assert made.sections("empty.c").keys() == {".debug_info", ".debug_abbrev"}
+    assert made.graph("f", "f", ".Lf", 64, [{"code": (0, 4)}]) == []
+    made.function("g", "g", ".Lg", 0x24, 32, [CHOICE])
+    sections = made.sections("unit.c")
+    names = {point.symbol for _, relocations in sections.values() for point in relocations}
+    assert names == {"f", "g", ".debug_abbrev", ".debug_loclists"}
+    contents, relocations = sections[".debug_info"]
+    for point in relocations:
+        # The field holds the addend too.
+        assert int.from_bytes(contents[point.offset : point.offset + point.size], "little") == point.addend
+        assert point.size == (8 if point.symbol in ("f", "g") else 4)
+    assert b"unit.c\0" in contents and b"f\0" in contents and b"g\0" in contents
+
+
+def test_graphs_that_are_not_structured_have_reasons() -> None:
+    made = hetdwarf.LanePcWriter()
+    narrowed = [{"name": "entry", "code": (0, 8), "events": [(0, 4, "and")], "successors": []}]
+    (reason,) = made.graph("f", "f", ".Lend", 32, narrowed)
+    assert "EXEC is narrowed" in reason and "entry" in reason
+
+
+def test_graphs_that_do_not_fit_are_refused() -> None:
+    made = hetdwarf.LanePcWriter()
+    wrong: list[tuple[type[Exception], Any]] = [
+        (hetdwarf.Malformed, []),
+        (TypeError, 5),
+        (TypeError, [5]),
+        (TypeError, [{}]),
+        (ValueError, [{"code": (0, 4), "successors": [1]}]),
+        (OverflowError, [{"code": (0, 4), "successors": [-1]}]),
+        (TypeError, [{"code": (0, 4), "events": [5]}]),
+        (TypeError, [{"code": (0, 4), "events": [(0, 4)]}]),
+        (TypeError, [{"code": (0, 4), "events": [(0, 4, "save")]}]),
+        (TypeError, [{"code": (0, 4), "events": [(0, 4, "and", "s4")]}]),
+        (TypeError, [{"code": (0, 4), "events": [(0, 4, "save", "x4")]}]),
+        (ValueError, [{"code": (0, 4), "events": [(0, 4, "nonsense", "s4")]}]),
+        (hetdwarf.Malformed, [{"code": (0, 4)}, {"code": (0, 4)}]),
+    ]
+    for kind, blocks in wrong:
+        with pytest.raises(kind):
+            made.graph("f", "f", ".Lend", 32, blocks)
+    with pytest.raises(ValueError):
+        made.graph("f", "f", "f", 32, [{"code": (0, 4)}])
+    with pytest.raises(ValueError):
+        made.graph("f", "f", ".Lend", 48, [{"code": (0, 4)}])
+    assert made.sections("empty.c").keys() == {".debug_info", ".debug_abbrev"}

@@ -31,11 +31,11 @@ impl Annotated {
     /// Cancels all additions, because the file cannot be written.
     pub(super) fn refuse(&mut self, error: &Error) {
         self.locations.clear();
-        let reason = format!("the file cannot be written anew: {error}");
+        let reason = format!("the file cannot be rewritten: {error}");
         for function in &mut self.functions {
             function.covered = 0;
             function.added = 0;
-            (function.left_alone).get_or_insert_with(|| "the file is left alone".to_owned());
+            (function.left_alone).get_or_insert_with(|| "the file was not changed".to_owned());
         }
         self.notes.push(reason);
         if error.is_limit() {
@@ -55,7 +55,7 @@ impl Annotated {
 
     /// Records that nothing is added to a unit, with the reason.
     pub(super) fn leave_unit(&mut self, name: &str, why: &str, meter: &Meter) -> Result<()> {
-        let note = format!("unit {name} is left alone: {why}");
+        let note = format!("unit {name} was not changed: {why}");
         meter.hold(note.len() as u64)?;
         self.notes.push(note);
         Ok(())

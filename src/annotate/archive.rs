@@ -27,7 +27,7 @@ impl Member<'_> {
 }
 
 fn malformed() -> Error {
-    Error::malformed("archive", "a member's header is not one")
+    Error::malformed("archive", "the header of a member is malformed")
 }
 
 fn members(file: &[u8]) -> Result<Vec<Member<'_>>> {
@@ -86,7 +86,10 @@ pub(super) fn rewritten<'f>(file: &'f [u8], writer: &mut Writer<'_>) -> Result<C
         }
         let size = format!("{:<10}", written.len());
         if size.len() > 10 {
-            return Err(Error::malformed("archive", "a member is too long for it"));
+            return Err(Error::malformed(
+                "archive",
+                "a member is too long for an archive",
+            ));
         }
         let mut header = member.header.to_vec();
         super::elf::set(&mut header, 48, size.as_bytes());

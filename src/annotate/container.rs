@@ -92,7 +92,7 @@ impl Writer<'_> {
             [] => "it".to_owned(),
             parts => parts.join(", "),
         };
-        let note = format!("{place} is left alone: {why}");
+        let note = format!("{place} was not changed: {why}");
         self.meter.hold(note.len() as u64)?;
         self.found.notes.push(note);
         Ok(())
@@ -122,11 +122,11 @@ impl Writer<'_> {
         match (kind, holder) {
             (FileKind::CodeObject, _) => self.code_object(file),
             (FileKind::ThinArchive, None) => {
-                self.note("its members are other files")?;
+                self.note("its members are separate files")?;
                 Ok(Cow::Borrowed(file))
             }
             (FileKind::Kpack | FileKind::IreeModule | FileKind::Unknown, None) => {
-                self.note("files of this kind are not written")?;
+                self.note("files of this kind cannot be rewritten")?;
                 Ok(Cow::Borrowed(file))
             }
             (_, Some(holder)) if !holder.is_searched_for(kind) => Ok(Cow::Borrowed(file)),
@@ -300,15 +300,19 @@ impl Writer<'_> {
         bundle.extend(rest);
         let written = stored_bundle(&was, &bundle);
         if written.is_none() {
-            self.note("its header has no room for the sizes that it would have")?;
+            self.note("its header has no room for the new sizes")?;
         }
         Ok((written, size))
     }
 
     /// Rewrites consecutive offload binaries, with zeros between them.
     fn offload_binaries<'f>(&mut self, data: &'f [u8]) -> Result<Cow<'f, [u8]>> {
-        let malformed =
-            || Error::malformed("offload binary", "it does not have the size that it says");
+        let malformed = || {
+            Error::malformed(
+                "offload binary",
+                "its size differs from the size in its header",
+            )
+        };
         let mut written: Vec<Cow<'f, [u8]>> = Vec::new();
         let mut rest = data;
         while FileKind::of(rest) == FileKind::OffloadBinary {
@@ -379,7 +383,7 @@ impl Writer<'_> {
         if !sections.iter().any(|(_, name, _)| embeds(name))
             && !code_objects_within(file, &[], self.meter)?.is_empty()
         {
-            self.note("its device code lies in its data, which is not written")?;
+            self.note("its device code is in its data, which cannot be rewritten")?;
             return Ok(Cow::Borrowed(file));
         }
         for (index, name, contents) in sections.iter().filter(|(_, name, _)| embeds(name)) {

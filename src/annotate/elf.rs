@@ -156,7 +156,7 @@ fn read_headers(file: &[u8]) -> Result<(&Header, &[RawSection])> {
     let header = pod_at::<Header>(file, 0).ok_or_else(cut)?;
     let count = header.e_shnum.get(LE);
     if count == 0 || usize::from(header.e_shentsize.get(LE)) != size_of::<RawSection>() {
-        return Err(malformed("it has no section headers of the usual kind"));
+        return Err(malformed("its section headers are unusual"));
     }
     let table = tail_at(file, header.e_shoff.get(LE)).ok_or_else(cut)?;
     let (sections, _) = pod::slice_from_bytes(table, count.into()).map_err(|()| cut())?;
@@ -168,7 +168,7 @@ fn names<'f>(file: &'f [u8], header: &Header, sections: &[RawSection]) -> Result
     let index = usize::from(header.e_shstrndx.get(LE).0);
     let names = sections.get(index).ok_or_else(cut)?;
     if !is_in_file(names) {
-        return Err(malformed("the names of its sections are not in it"));
+        return Err(malformed("it does not contain the names of its sections"));
     }
     contents(file, names).ok_or_else(cut)
 }
@@ -232,7 +232,7 @@ fn write(
 /// # Errors
 /// If a section, its header or the loaded part differs from the expected contents.
 fn read_back(file: &[u8], out: &[u8], changed: &BTreeMap<usize, Vec<u8>>) -> Result<()> {
-    let differs = |what: &str| malformed(&format!("written anew it would have other {what}"));
+    let differs = |what: &str| malformed(&format!("rewriting would change its {what}"));
     let (before, old) = read_headers(file)?;
     let (after, new) = read_headers(out)?;
     let (old_names, new_names) = (names(file, before, old)?, names(out, after, new)?);
@@ -343,9 +343,7 @@ const MOST_ALIGNMENT: u64 = 1 << 12;
 /// Pads to a multiple of the alignment.
 pub(super) fn align(out: &mut Vec<u8>, alignment: u64) -> Result<()> {
     if alignment > MOST_ALIGNMENT {
-        return Err(malformed(
-            "a section asks for an alignment that is too large",
-        ));
+        return Err(malformed("the alignment of a section is too large"));
     }
     let alignment = usize::try_from(alignment.max(1)).unwrap_or(1);
     let end = out.len().next_multiple_of(alignment);

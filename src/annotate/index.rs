@@ -130,7 +130,7 @@ fn gdb_index(section: &[u8], shift: &Shift, meter: &Arc<Meter>) -> Result<Vec<u8
     let mut cursor = Cursor::new(section);
     let version = cursor.u32()?;
     if !(4..=9).contains(&version) {
-        return Err(malformed("its version is not known"));
+        return Err(malformed("its version is unknown"));
     }
     let [units, types, end] = [cursor.u32()?, cursor.u32()?, cursor.u32()?];
     let rows = |from: u32, to: u32, size: u32| {
@@ -289,7 +289,7 @@ impl<'n, 'a> Names<'n, 'a> {
             // The index covers only one unit.
             (None, None) => index.unit(0),
         };
-        let unit = unit.ok_or_else(|| malformed("an entry is in a unit that is not there"))?;
+        let unit = unit.ok_or_else(|| malformed("an entry refers to a missing unit"))?;
         moved_in_unit(self.shift, unit, offset).map(Some)
     }
 

@@ -138,14 +138,12 @@ fn add_to<'a>(
     let wave_size = match object.wave_size() {
         Ok(Some(wave_size)) => wave_size,
         Ok(None) => {
-            let note = "its kernels have waves of several sizes, or none says which".to_owned();
+            let note = "its kernels have waves of different or unknown sizes".to_owned();
             found.notes.push(note);
             return Ok(());
         }
         Err(error) => {
-            let note = format!(
-                "its kernels, which say how many lanes waves have, cannot be read: {error}"
-            );
+            let note = format!("its kernels, which give the wave size, cannot be read: {error}");
             found.notes.push(note);
             found.is_short = true;
             return Ok(());
@@ -169,7 +167,7 @@ fn add_to<'a>(
     let error_of = |unit| info.unit_info(unit).err();
     let errors = info.unit_ids().filter_map(error_of);
     for error in errors.chain(info.broken().cloned()) {
-        let note = format!("a unit is left alone: {error}");
+        let note = format!("a unit was not changed: {error}");
         meter.hold(note.len() as u64)?;
         found.notes.push(note);
     }
@@ -190,7 +188,7 @@ fn add_to<'a>(
 /// Returns the reason why nothing can be added to a code object, if there is one.
 fn obstacle(object: &CodeObject<'_>) -> Option<String> {
     if object.is_relocatable() {
-        return Some("it is relocatable: only linked code objects are rewritten".to_owned());
+        return Some("it is relocatable; only linked code objects can be rewritten".to_owned());
     }
     let sections = || object.sections().iter();
     if !sections().any(|section| section.name == ".debug_info") {
@@ -200,7 +198,10 @@ fn obstacle(object: &CodeObject<'_>) -> Option<String> {
     let index =
         sections().find(|section| section.size > 0 && INDICES.contains(&section.name.as_ref()));
     if let Some(section) = old.or(index) {
-        return Some(format!("it has {}, which is not rewritten", section.name));
+        return Some(format!(
+            "it has {}, which cannot be rewritten",
+            section.name
+        ));
     }
     // An index that cannot be updated now cannot be updated after entries have moved.
     index::FOLLOWED.iter().find_map(|name| {
@@ -365,14 +366,14 @@ impl<'n, 'a> Annotator<'n, 'a> {
             UnitKind::Compile | UnitKind::Partial | UnitKind::Type | UnitKind::SplitType
                 if about.version < 4 =>
             {
-                Some("it is of a version before DWARF 4")
+                Some("its version is before DWARF 4")
             }
             UnitKind::Compile | UnitKind::Partial | UnitKind::Type | UnitKind::SplitType => None,
         };
         if let Some(reason) = refused {
             found
                 .notes
-                .push(format!("unit {name} is left alone: {reason}"));
+                .push(format!("unit {name} was not changed: {reason}"));
         }
         let mut planned = Vec::new();
         // References to entries of other units are still updated.
@@ -419,7 +420,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
                 }
                 found
                     .notes
-                    .push(format!("unit {name} is left alone: {reason}"));
+                    .push(format!("unit {name} was not changed: {reason}"));
             }
         }
         found
@@ -438,7 +439,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         let range = function.ranges.first().cloned().unwrap_or_default();
         let leave = |why: &str| Ok(Err(why.to_owned()));
         if function.simt.lane_pc.is_some() {
-            return leave("it has DW_AT_LLVM_lane_pc already");
+            return leave("it already has DW_AT_LLVM_lane_pc");
         }
         let Some(entry) = unit::unit_offset(header, function.die.offset) else {
             return leave("its entry is in another unit");
@@ -464,7 +465,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         let plan = (self.flow).plan_with_switch_offs(range.start, &part, &wants_switch_off);
         meter.work(part.steps())?;
         let Some((plan, is_cut)) = plan.filter(|_| function.ranges.len() == 1) else {
-            return leave("no function starts at its address whose code can be decoded");
+            return leave("no function with decodable code starts at its address");
         };
         self.is_cut |= is_cut;
         let shown = |lane: u8, known| self.program.place_with_line(self.wave_size, lane, known);
@@ -488,7 +489,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
             }
         }
         if lane_pc.is_empty() {
-            return leave("nothing is known of its lanes");
+            return leave("nothing is known about its lanes");
         }
         // The lanes that differ between EXEC and the active lanes may be known even if nothing else is.
         let active_lane = match self.request.active_lane {
@@ -568,7 +569,7 @@ impl<'n, 'a> Annotator<'n, 'a> {
         if after.info().unit_ids().count() != units {
             return Err(Error::malformed(
                 "ELF file",
-                "written anew it would have other units",
+                "rewriting would change its units",
             ));
         }
         Ok(Some(written))

@@ -94,12 +94,18 @@ extensions! {
 // attribute     name                         LLVM                HET                 classes                       tags                  meaning
     MemorySpace,  "DW_AT_LLVM_memory_space",   Some(DwAt(0x3e0f)), None,               [Constant],                   POINTERS_AND_OBJECTS, "the memory space of the source language";
     AddressSpace, "DW_AT_LLVM_address_space",  Some(DwAt(0x3e10)), None,               [Constant],                   POINTERS,             "the address space a pointer points into";
-    Lanes,        "DW_AT_LLVM_lanes",          Some(DwAt(0x3e11)), Some(DwAt(0x3e0a)), [Constant],                   SUBPROGRAMS,          "how many lanes a wavefront has";
-    LanePc,       "DW_AT_LLVM_lane_pc",        Some(DwAt(0x3e12)), Some(DwAt(0x3e0b)), [Exprloc, Loclist],           SUBPROGRAMS,          "where each lane conceptually is";
-    VectorSize,   "DW_AT_LLVM_vector_size",    Some(DwAt(0x3e13)), Some(DwAt(0x3e0c)), [Constant],                   [DW_TAG_base_type],   "how many elements a vector base type has";
-    ActiveLane,   "DW_AT_LLVM_active_lane",    None,               Some(DwAt(0x3e08)), [Exprloc, Loclist],           SUBPROGRAMS,          "which lanes the source language sees as active";
-    Augmentation, "DW_AT_LLVM_augmentation",   None,               Some(DwAt(0x3e09)), [Text],                       UNITS,                "which extensions a unit uses";
-    Iterations,   "DW_AT_LLVM_iterations",     None,               Some(DwAt(0x3e0a)), [Constant, Exprloc, Loclist], SUBPROGRAMS,          "how many iterations of a loop run at once";
+    Lanes,        "DW_AT_LLVM_lanes",          Some(DwAt(0x3e11)), Some(DwAt(0x3e0a)), [Constant],                   SUBPROGRAMS,          "the number of lanes of a \
+                                                                                                                                            wavefront";
+    LanePc,       "DW_AT_LLVM_lane_pc",        Some(DwAt(0x3e12)), Some(DwAt(0x3e0b)), [Exprloc, Loclist],           SUBPROGRAMS,          "the conceptual position of each \
+                                                                                                                                            lane";
+    VectorSize,   "DW_AT_LLVM_vector_size",    Some(DwAt(0x3e13)), Some(DwAt(0x3e0c)), [Constant],                   [DW_TAG_base_type],   "the number of elements of a vector base \
+                                                                                                                                            type";
+    ActiveLane,   "DW_AT_LLVM_active_lane",    None,               Some(DwAt(0x3e08)), [Exprloc, Loclist],           SUBPROGRAMS,          "the lanes that are active in the source \
+                                                                                                                                            language";
+    Augmentation, "DW_AT_LLVM_augmentation",   None,               Some(DwAt(0x3e09)), [Text],                       UNITS,                "the extensions that a unit \
+                                                                                                                                            uses";
+    Iterations,   "DW_AT_LLVM_iterations",     None,               Some(DwAt(0x3e0a)), [Constant, Exprloc, Loclist], SUBPROGRAMS,          "the number of loop iterations that run at \
+                                                                                                                                            once";
 }
 
 /// Names of attributes with an unambiguous code that gimli does not have or that LLVM has changed. Where HET uses the code too, [`EXTENSIONS`] takes

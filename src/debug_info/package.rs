@@ -167,7 +167,7 @@ impl Package {
             (None, Some(problem)) => Err(problem.clone()),
             (None, None) => Err(Error::malformed(
                 "package",
-                "no row of its indices has all of this unit",
+                "no row of its indices has all parts of this unit",
             )),
         }
     }

@@ -64,7 +64,7 @@ impl<'a> PackageIndex<'a> {
             start: cursor.position(),
         };
         if !matches!(version, 2 | 5) {
-            let reason = format!("version {version} is not known");
+            let reason = format!("unknown version {version}");
             return Err(Error::malformed("unit index", reason));
         }
         let cells = u64::from(index.columns).saturating_mul(index.units.into());

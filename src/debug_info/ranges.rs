@@ -137,7 +137,7 @@ impl<'a> DebugInfo<'a> {
         let high = high.ok_or_else(|| {
             Error::malformed(
                 "address range",
-                "DW_AT_high_pc is no address after DW_AT_low_pc",
+                "DW_AT_high_pc is not an address after DW_AT_low_pc",
             )
             .within(
                 self.section_of(die.id().unit).unwrap_or(".debug_info"),

@@ -281,7 +281,7 @@ impl<'a> RawLocations<'a> {
             }
             dw::DW_LLE_GNU_view_pair => Bounds::ViewPair(input.uleb()?, input.uleb()?),
             DwLle(code) => {
-                let reason = format!("there is no kind {code:#04x}");
+                let reason = format!("unknown kind {code:#04x}");
                 return Err(Error::malformed("location list entry", reason));
             }
         };

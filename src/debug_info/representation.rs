@@ -186,7 +186,7 @@ impl<'a> DebugInfo<'a> {
         let bit_size = bits
             .and_then(|bits| u32::try_from(bits).ok())
             .and_then(|bits| bits.checked_mul(elements))
-            .ok_or_else(|| malformed("it has no size, or one that is too large"))?;
+            .ok_or_else(|| malformed("it has no size, or its size is too large"))?;
         let encoding = encoding(die.unsigned(DW_AT_encoding).unwrap_or(0));
         let address_space = if encoding == BaseTypeEncoding::Address {
             self.address_space(die)

@@ -6,15 +6,14 @@
 use fallible_iterator::FallibleIterator;
 use gimli::SectionId;
 use gimli::constants::{DW_AT_const_value, DW_AT_location, DW_AT_name, DW_TAG_base_type};
-use smallvec::SmallVec;
 
 use super::DebugInfo;
 use super::id::{DieId, UnitId};
 use crate::arch::Register;
 use crate::error::{Error, ErrorKind, Origin, Result, SpecRule};
 use crate::eval::{
-    BaseType, BaseTypeEncoding, CallPlace, CallSite, DieReference, ExpressionBytes, IntegerType,
-    LocationEntry, Matching, Procedure, Resolver, Unit,
+    BaseType, BaseTypeEncoding, CallPlace, CallSite, DieReference, IntegerType, LocationEntry,
+    Matching, Procedure, Resolver, Unit,
 };
 use crate::meter::Meter;
 
@@ -45,23 +44,23 @@ impl DebugInfo<'_> {
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Returns the expressions of a location list that hold at `pc`.
+    /// Returns the entries of a location list that hold at `pc`.
     ///
     /// # Errors
     /// If the list is malformed.
-    pub(crate) fn expressions_at(
+    pub(crate) fn matching_at(
         &self,
         unit: Unit,
         offset: u64,
         pc: u64,
         meter: &Meter,
-    ) -> Result<SmallVec<[ExpressionBytes<'a>; 1]>> {
+    ) -> Result<Matching<'a>> {
         let mut matching = Matching::at(pc);
         let mut entries = self.location_list(UnitId(unit.id), offset, meter)?;
         while let Some(entry) = entries.next()? {
             matching.add(entry)?;
         }
-        Ok(matching.into_expressions())
+        Ok(matching)
     }
 }
 

@@ -103,24 +103,27 @@ const ANY: [DwTag; 0] = [];
 #[rustfmt::skip]
 rows! {
 // attribute                             name                                tags               state           source               effect
-    Std(DW_AT_encoding),                  "DW_AT_encoding",                   BASE,              ReadIfConstant, "DWARF 5 §5.1.1",    "how bits spell a number";
-    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  BASE_AND_SUBRANGE, ReadIfConstant, "DWARF 5 §5.1",      "how many bytes belong to it";
-    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  ENUMERATION,       ReadIfConstant, "DWARF 5 §5.7.1",    "how many bytes belong to it";
-    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  MEMBER,            ReadIfConstant, "DWARF 3 §5.6.6",    "the storage unit that DW_AT_bit_offset counts in";
-    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  POINTERS,          ReadIfConstant, "DWARF 5 §5.3",      "how many bytes belong to it";
-    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  RECORDS,           Read,           "DWARF 5 §5.7.1",    "how many bytes belong to it";
-    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  STRING,            ReadIfConstant, "DWARF 5 §5.11",     "how many characters belong to it";
-    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   BASE_AND_SUBRANGE, ReadIfConstant, "DWARF 5 §5.1",      "how many of the bits count";
-    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   MEMBER,            ReadIfConstant, "DWARF 5 §5.7.6",    "how many bits a bit-field has";
-    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   RECORDS,           Read,           "DWARF 5 §5.7.1",    "how many bits belong to it";
-    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   STRING,            ReadIfConstant, "DWARF 5 §5.11",     "how many characters belong to it";
-    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   ENUMERATION,       Unsupported,    "DWARF 5 §5.7",      "how many of the bits count";
-    Std(DW_AT_data_bit_offset),           "DW_AT_data_bit_offset",            BASE,              ReadIfConstant, "DWARF 5 §5.1",      "where in its bytes a value starts";
-    Std(DW_AT_data_bit_offset),           "DW_AT_data_bit_offset",            MEMBER,            ReadIfConstant, "DWARF 5 §5.7.6",    "where a bit-field starts";
-    Std(DW_AT_data_bit_offset),           "DW_AT_data_bit_offset",            ANY,               Unsupported,    "DWARF 5 §5.1",      "where a value starts";
-    Std(DW_AT_bit_offset),                "DW_AT_bit_offset",                 BASE,              ReadIfConstant, "DWARF 3 §5.1",      "where a value starts, from the highest bit";
-    Std(DW_AT_bit_offset),                "DW_AT_bit_offset",                 MEMBER,            ReadIfConstant, "DWARF 3 §5.6.6",    "where a bit-field starts, from the highest bit of its unit";
-    Std(DW_AT_bit_offset),                "DW_AT_bit_offset",                 ANY,               Unsupported,    "DWARF 3 §5.1",      "where a value starts";
+    Std(DW_AT_encoding),                  "DW_AT_encoding",                   BASE,              ReadIfConstant, "DWARF 5 §5.1.1",    "the encoding of a \
+                                                                                                                                       number";
+    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  BASE_AND_SUBRANGE, ReadIfConstant, "DWARF 5 §5.1",      "the size in bytes";
+    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  ENUMERATION,       ReadIfConstant, "DWARF 5 §5.7.1",    "the size in bytes";
+    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  MEMBER,            ReadIfConstant, "DWARF 3 §5.6.6",    "the storage unit of DW_AT_bit_offset";
+    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  POINTERS,          ReadIfConstant, "DWARF 5 §5.3",      "the size in bytes";
+    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  RECORDS,           Read,           "DWARF 5 §5.7.1",    "the size in bytes";
+    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  STRING,            ReadIfConstant, "DWARF 5 §5.11",     "the number of characters";
+    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   BASE_AND_SUBRANGE, ReadIfConstant, "DWARF 5 §5.1",      "the number of significant \
+                                                                                                                                       bits";
+    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   MEMBER,            ReadIfConstant, "DWARF 5 §5.7.6",    "the size of a bit-field";
+    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   RECORDS,           Read,           "DWARF 5 §5.7.1",    "the size in bits";
+    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   STRING,            ReadIfConstant, "DWARF 5 §5.11",     "the number of characters";
+    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   ENUMERATION,       Unsupported,    "DWARF 5 §5.7",      "the number of significant \
+                                                                                                                                       bits";
+    Std(DW_AT_data_bit_offset),           "DW_AT_data_bit_offset",            BASE,              ReadIfConstant, "DWARF 5 §5.1",      "the start of a value in its bytes";
+    Std(DW_AT_data_bit_offset),           "DW_AT_data_bit_offset",            MEMBER,            ReadIfConstant, "DWARF 5 §5.7.6",    "the start of a bit-field";
+    Std(DW_AT_data_bit_offset),           "DW_AT_data_bit_offset",            ANY,               Unsupported,    "DWARF 5 §5.1",      "the start of a value";
+    Std(DW_AT_bit_offset),                "DW_AT_bit_offset",                 BASE,              ReadIfConstant, "DWARF 3 §5.1",      "the start of a value, from the highest bit";
+    Std(DW_AT_bit_offset),                "DW_AT_bit_offset",                 MEMBER,            ReadIfConstant, "DWARF 3 §5.6.6",    "the start of a bit-field, from the highest bit of its unit";
+    Std(DW_AT_bit_offset),                "DW_AT_bit_offset",                 ANY,               Unsupported,    "DWARF 3 §5.1",      "the start of a value";
     Std(DW_AT_endianity),                 "DW_AT_endianity",                  BASE,              ReadIfConstant, "DWARF 5 §5.1",      "the order of bytes";
     Std(DW_AT_endianity),                 "DW_AT_endianity",                  OBJECTS,           ReadIfConstant, "DWARF 5 §4.1",      "the order of bytes of one variable";
     Std(DW_AT_endianity),                 "DW_AT_endianity",                  ANY,               Unsupported,    "DWARF 5 §5.1",      "the order of bytes";
@@ -131,51 +134,70 @@ rows! {
     Std(DW_AT_binary_scale),              "DW_AT_binary_scale",               ANY,               Unsupported,    "DWARF 5 §5.1.1",    "the unit of a number";
     Std(DW_AT_decimal_scale),             "DW_AT_decimal_scale",              ANY,               Unsupported,    "DWARF 5 §5.1.1",    "the unit of a number";
     Std(DW_AT_small),                     "DW_AT_small",                      ANY,               Unsupported,    "DWARF 5 §5.1.1",    "the unit of a number";
-    Std(DW_AT_digit_count),               "DW_AT_digit_count",                ANY,               Unsupported,    "DWARF 5 §5.1.1",    "how many decimal digits there are";
-    Std(DW_AT_decimal_sign),              "DW_AT_decimal_sign",               ANY,               Unsupported,    "DWARF 5 §5.1.1",    "where the sign of a decimal number is";
-    Std(DW_AT_picture_string),            "DW_AT_picture_string",             ANY,               Unsupported,    "DWARF 5 §5.1.1",    "how a number is written in characters";
-    Std(DW_AT_GNU_bias),                  "DW_AT_GNU_bias",                   BASE_AND_SUBRANGE, ReadIfConstant, "gcc",               "what is added to the bits";
-    Std(DW_AT_GNU_bias),                  "DW_AT_GNU_bias",                   ANY,               Unsupported,    "gcc",               "what is added to the bits";
-    Std(DW_AT_GNAT_descriptive_type),     "DW_AT_GNAT_descriptive_type",      ANY,               Unsupported,    "gcc",               "the layout, which another type describes by its names";
-    Ext(Extension::VectorSize),           "DW_AT_LLVM_vector_size",           BASE,              ReadIfConstant, "HET A.5.1",         "how many elements a base type has";
-    Ext(Extension::AddressSpace),         "DW_AT_LLVM_address_space",         POINTERS,          ReadIfConstant, "HET A.5.3",         "where an address points";
-    Std(DW_AT_address_class),             "DW_AT_address_class",              POINTERS,          ReadIfConstant, "DWARF 5 §5.3",      "where an address points";
-    Std(DW_AT_type),                      "DW_AT_type",                       POINTERS,          Read,           "DWARF 5 §5.3",      "what an implicit pointer stands for is of it";
-    Std(DW_AT_type),                      "DW_AT_type",                       STRIDED,           Read,           "DWARF 5 §5.5",      "the elements; the number after an enumeration or subrange";
-    Std(DW_AT_type),                      "DW_AT_type",                       MEMBER_AND_BASE,   Read,           "DWARF 5 §5.7.3",    "what a member is";
-    Std(DW_AT_type),                      "DW_AT_type",                       STRING,            Read,           "DWARF 5 §5.11",     "the characters";
-    Std(DW_AT_type),                      "DW_AT_type",                       VARIANT_PART,      Unsupported,    "DWARF 5 §5.7.10",   "that no member tells which variant is present";
-    Std(DW_AT_GNU_vector),                "DW_AT_GNU_vector",                 ARRAY,             ReadIfConstant, "gcc",               "that elements are numbers, also if they are characters";
-    Std(DW_AT_ordering),                  "DW_AT_ordering",                   ARRAY,             ReadIfConstant, "DWARF 5 §5.5",      "which index varies fastest";
+    Std(DW_AT_digit_count),               "DW_AT_digit_count",                ANY,               Unsupported,    "DWARF 5 §5.1.1",    "the number of decimal digits";
+    Std(DW_AT_decimal_sign),              "DW_AT_decimal_sign",               ANY,               Unsupported,    "DWARF 5 §5.1.1",    "the place of the sign of a decimal \
+                                                                                                                                       number";
+    Std(DW_AT_picture_string),            "DW_AT_picture_string",             ANY,               Unsupported,    "DWARF 5 §5.1.1",    "the format of a number as characters";
+    Std(DW_AT_GNU_bias),                  "DW_AT_GNU_bias",                   BASE_AND_SUBRANGE, ReadIfConstant, "gcc",               "the bias added to the \
+                                                                                                                                       bits";
+    Std(DW_AT_GNU_bias),                  "DW_AT_GNU_bias",                   ANY,               Unsupported,    "gcc",               "the bias added to the \
+                                                                                                                                       bits";
+    Std(DW_AT_GNAT_descriptive_type),     "DW_AT_GNAT_descriptive_type",      ANY,               Unsupported,    "gcc",               "the layout of bits, described by another type";
+    Ext(Extension::VectorSize),           "DW_AT_LLVM_vector_size",           BASE,              ReadIfConstant, "HET A.5.1",         "the number of elements of a base \
+                                                                                                                                       type";
+    Ext(Extension::AddressSpace),         "DW_AT_LLVM_address_space",         POINTERS,          ReadIfConstant, "HET A.5.3",         "the address space of an \
+                                                                                                                                       address";
+    Std(DW_AT_address_class),             "DW_AT_address_class",              POINTERS,          ReadIfConstant, "DWARF 5 §5.3",      "the address space of an \
+                                                                                                                                       address";
+    Std(DW_AT_type),                      "DW_AT_type",                       POINTERS,          Read,           "DWARF 5 §5.3",      "the type that an implicit pointer points to";
+    Std(DW_AT_type),                      "DW_AT_type",                       STRIDED,           Read,           "DWARF 5 §5.5",      "the type of the elements, or the type under an \
+                                                                                                                                       enumeration or subrange";
+    Std(DW_AT_type),                      "DW_AT_type",                       MEMBER_AND_BASE,   Read,           "DWARF 5 §5.7.3",    "the type of a \
+                                                                                                                                       member";
+    Std(DW_AT_type),                      "DW_AT_type",                       STRING,            Read,           "DWARF 5 §5.11",     "the type of \
+                                                                                                                                       the characters";
+    Std(DW_AT_type),                      "DW_AT_type",                       VARIANT_PART,      Unsupported,    "DWARF 5 §5.7.10",   "the absence of a discriminant member";
+    Std(DW_AT_GNU_vector),                "DW_AT_GNU_vector",                 ARRAY,             ReadIfConstant, "gcc",               "that elements are numbers, even if they have a \
+                                                                                                                                       character type";
+    Std(DW_AT_ordering),                  "DW_AT_ordering",                   ARRAY,             ReadIfConstant, "DWARF 5 §5.5",      "the index that varies \
+                                                                                                                                       fastest";
     Std(DW_AT_byte_stride),               "DW_AT_byte_stride",                STRIDED,           ReadIfConstant, "DWARF 5 §2.19",     "the distance of elements";
     Std(DW_AT_bit_stride),                "DW_AT_bit_stride",                 STRIDED,           ReadIfConstant, "DWARF 5 §2.19",     "the distance of elements";
     Std(DW_AT_byte_stride),               "DW_AT_byte_stride",                ANY,               Unsupported,    "DWARF 5 §2.19",     "the distance of elements";
     Std(DW_AT_bit_stride),                "DW_AT_bit_stride",                 ANY,               Unsupported,    "DWARF 5 §2.19",     "the distance of elements";
-    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  ARRAY,             ReadIfConstant, "DWARF 5 §5.5",      "how many bytes belong to it";
-    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   ARRAY,             ReadIfConstant, "DWARF 5 §5.5",      "how many bits belong to it";
-    Std(DW_AT_lower_bound),               "DW_AT_lower_bound",                SUBRANGE,          Read,           "DWARF 5 §5.13",     "how many elements there are";
-    Std(DW_AT_upper_bound),               "DW_AT_upper_bound",                SUBRANGE,          Read,           "DWARF 5 §5.13",     "how many elements there are";
-    Std(DW_AT_count),                     "DW_AT_count",                      SUBRANGE,          Read,           "DWARF 5 §5.13",     "how many elements there are";
-    Std(DW_AT_threads_scaled),            "DW_AT_threads_scaled",             ANY,               Unsupported,    "DWARF 5 §5.13",     "that a bound counts for each thread";
-    Std(DW_AT_upc_threads_scaled),        "DW_AT_upc_threads_scaled",         ANY,               Unsupported,    "UPC",               "that a bound counts for each thread";
-    Std(DW_AT_rank),                      "DW_AT_rank",                       ANY,               Unsupported,    "DWARF 5 §5.18.3",   "how many dimensions there are";
-    Std(DW_AT_allocated),                 "DW_AT_allocated",                  ANY,               Unsupported,    "DWARF 5 §5.18.2",   "whether there is a value";
-    Std(DW_AT_associated),                "DW_AT_associated",                 ANY,               Unsupported,    "DWARF 5 §5.18.2",   "whether there is a value";
-    Std(DW_AT_data_location),             "DW_AT_data_location",              ANY,               Unsupported,    "DWARF 5 §5.18.1",   "where the value is, of which the object is a descriptor";
-    Std(DW_AT_PGI_lbase),                 "DW_AT_PGI_lbase",                  ANY,               Unsupported,    "PGI",               "where the elements are";
-    Std(DW_AT_PGI_soffset),               "DW_AT_PGI_soffset",                ANY,               Unsupported,    "PGI",               "where the elements are";
+    Std(DW_AT_byte_size),                 "DW_AT_byte_size",                  ARRAY,             ReadIfConstant, "DWARF 5 §5.5",      "the size in bytes";
+    Std(DW_AT_bit_size),                  "DW_AT_bit_size",                   ARRAY,             ReadIfConstant, "DWARF 5 §5.5",      "the size in bits";
+    Std(DW_AT_lower_bound),               "DW_AT_lower_bound",                SUBRANGE,          Read,           "DWARF 5 §5.13",     "the number of elements";
+    Std(DW_AT_upper_bound),               "DW_AT_upper_bound",                SUBRANGE,          Read,           "DWARF 5 §5.13",     "the number of elements";
+    Std(DW_AT_count),                     "DW_AT_count",                      SUBRANGE,          Read,           "DWARF 5 §5.13",     "the number of elements";
+    Std(DW_AT_threads_scaled),            "DW_AT_threads_scaled",             ANY,               Unsupported,    "DWARF 5 §5.13",     "that a bound applies to each thread";
+    Std(DW_AT_upc_threads_scaled),        "DW_AT_upc_threads_scaled",         ANY,               Unsupported,    "UPC",               "that a bound applies to each thread";
+    Std(DW_AT_rank),                      "DW_AT_rank",                       ANY,               Unsupported,    "DWARF 5 §5.18.3",   "the number of dimensions";
+    Std(DW_AT_allocated),                 "DW_AT_allocated",                  ANY,               Unsupported,    "DWARF 5 §5.18.2",   "the presence of a value";
+    Std(DW_AT_associated),                "DW_AT_associated",                 ANY,               Unsupported,    "DWARF 5 §5.18.2",   "the presence of a value";
+    Std(DW_AT_data_location),             "DW_AT_data_location",              ANY,               Unsupported,    "DWARF 5 §5.18.1",   "the place of the value that a descriptor describes";
+    Std(DW_AT_PGI_lbase),                 "DW_AT_PGI_lbase",                  ANY,               Unsupported,    "PGI",               "the place of the \
+                                                                                                                                       elements";
+    Std(DW_AT_PGI_soffset),               "DW_AT_PGI_soffset",                ANY,               Unsupported,    "PGI",               "the place of the \
+                                                                                                                                       elements";
     Std(DW_AT_PGI_lstride),               "DW_AT_PGI_lstride",                ANY,               Unsupported,    "PGI",               "the distance of elements";
-    Std(DW_AT_data_member_location),      "DW_AT_data_member_location",       MEMBER_AND_BASE,   Read,           "DWARF 5 §5.7.6",    "where a member starts";
-    Std(DW_AT_discr),                     "DW_AT_discr",                      VARIANT_PART,      Read,           "DWARF 5 §5.7.10",   "which member tells the variant";
-    Std(DW_AT_discr_value),               "DW_AT_discr_value",                VARIANT,           Read,           "DWARF 5 §5.7.10",   "which variant is present";
-    Std(DW_AT_discr_list),                "DW_AT_discr_list",                 VARIANT,           Read,           "DWARF 5 §5.7.10",   "which variant is present";
-    Std(DW_AT_const_value),               "DW_AT_const_value",                ENUMERATOR,        Read,           "DWARF 5 §5.7",      "which number a name stands for";
-    Std(DW_AT_string_length),             "DW_AT_string_length",              STRING,            Read,           "DWARF 5 §5.11",     "how many bytes belong to it";
-    Std(DW_AT_string_length_byte_size),   "DW_AT_string_length_byte_size",    STRING,            ReadIfConstant, "DWARF 5 §5.11",     "how large the length is";
-    Std(DW_AT_string_length_bit_size),    "DW_AT_string_length_bit_size",     STRING,            ReadIfConstant, "DWARF 5 §5.11",     "how large the length is";
-    Std(DW_AT_use_location),              "DW_AT_use_location",               MEMBER_POINTER,    Read,           "DWARF 5 §5.14",     "what a pointer to a member is added to";
-    Std(DW_AT_containing_type),           "DW_AT_containing_type",            MEMBER_POINTER,    Read,           "DWARF 5 §5.14",     "whose member it is";
-    Std(DW_AT_segment),                   "DW_AT_segment",                    ANY,               Unsupported,    "DWARF 5 §2.12",     "the segment that an address is in";
+    Std(DW_AT_data_member_location),      "DW_AT_data_member_location",       MEMBER_AND_BASE,   Read,           "DWARF 5 §5.7.6",    "the start of a member";
+    Std(DW_AT_discr),                     "DW_AT_discr",                      VARIANT_PART,      Read,           "DWARF 5 §5.7.10",   "the discriminant member";
+    Std(DW_AT_discr_value),               "DW_AT_discr_value",                VARIANT,           Read,           "DWARF 5 §5.7.10",   "the discriminant values \
+                                                                                                                                       of a variant";
+    Std(DW_AT_discr_list),                "DW_AT_discr_list",                 VARIANT,           Read,           "DWARF 5 §5.7.10",   "the discriminant values \
+                                                                                                                                       of a variant";
+    Std(DW_AT_const_value),               "DW_AT_const_value",                ENUMERATOR,        Read,           "DWARF 5 §5.7",      "the number that a name stands \
+                                                                                                                                       for";
+    Std(DW_AT_string_length),             "DW_AT_string_length",              STRING,            Read,           "DWARF 5 §5.11",     "the size in bytes";
+    Std(DW_AT_string_length_byte_size),   "DW_AT_string_length_byte_size",    STRING,            ReadIfConstant, "DWARF 5 §5.11",     "the size of the length";
+    Std(DW_AT_string_length_bit_size),    "DW_AT_string_length_bit_size",     STRING,            ReadIfConstant, "DWARF 5 §5.11",     "the size of the length";
+    Std(DW_AT_use_location),              "DW_AT_use_location",               MEMBER_POINTER,    Read,           "DWARF 5 §5.14",     "the address that a pointer to a member \
+                                                                                                                                       is added to";
+    Std(DW_AT_containing_type),           "DW_AT_containing_type",            MEMBER_POINTER,    Read,           "DWARF 5 §5.14",     "the type that \
+                                                                                                                                       contains the \
+                                                                                                                                       member";
+    Std(DW_AT_segment),                   "DW_AT_segment",                    ANY,               Unsupported,    "DWARF 5 §2.12",     "the segment of an address";
 }
 
 /// The tags of supported types. Values of other types are not shown; the name of the tag is shown instead. These are `DW_TAG_set_type`,

@@ -43,7 +43,7 @@ impl UnitLength {
             }),
             Ok(_) | Err(_) => {
                 let reason = format!(
-                    "the length is {length:#x}, and {left:#x} bytes are left in the section"
+                    "the length is {length:#x}, but {left:#x} bytes are left in the section"
                 );
                 Err(Error::malformed(what, reason))
             }

@@ -96,12 +96,15 @@ fn header(bytes: &[u8], offset: u64) -> Result<Table> {
         end: length.body.end,
     };
     let reason = if table.version != 5 {
-        format!("version {} is not known", table.version)
+        format!("unknown version {}", table.version)
     } else if !matches!(table.address_size, 1 | 2 | 4 | 8) {
-        format!("addresses of {} bytes are not known", table.address_size)
+        format!(
+            "addresses of {} bytes are not supported",
+            table.address_size
+        )
     } else if table.segment_size != 0 {
         format!(
-            "segment selectors of {} bytes are not known",
+            "segment selectors of {} bytes are not supported",
             table.segment_size
         )
     } else {

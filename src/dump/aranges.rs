@@ -84,10 +84,10 @@ fn print_set(set: &AddressRangeSet<'_>, unit: u64, output: &mut Output<'_>) -> i
     }
     if set.bytes_after_end().is_none() {
         let reason = if set.has_tuples() {
-            "no tuple of zeros ends it".to_owned()
+            "it has no terminating tuple of zeros".to_owned()
         } else {
             format!(
-                "addresses of {} bytes and segment selectors of {} are not known",
+                "addresses of {} bytes and segment selectors of {} are not supported",
                 set.address_size, set.segment_size
             )
         };

@@ -76,7 +76,7 @@ impl<'a> Index<'a> {
             pool: cursor.u32()?,
         };
         if !matches!(index.version, 7 | 8) {
-            let reason = format!("version {} is not known", index.version);
+            let reason = format!("unknown version {}", index.version);
             return Err(Error::malformed("index", reason));
         }
         let ends = [
@@ -87,7 +87,7 @@ impl<'a> Index<'a> {
             index.pool,
         ];
         if !ends.is_sorted() || ends.iter().any(|end| *end as usize > bytes.len()) {
-            let reason = "its tables are not one after the other in the section";
+            let reason = "its tables are not in ascending order";
             return Err(Error::malformed("index", reason));
         }
         Ok(index)

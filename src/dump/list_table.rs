@@ -56,17 +56,17 @@ impl<'a> ListTable<'a> {
         let malformed = |reason: String| Err(Error::malformed(what, reason));
         if version != 5 || !matches!(address_size, 2 | 4 | 8) {
             return malformed(format!(
-                "version {version} with addresses of {address_size} bytes is not known"
+                "version {version} with addresses of {address_size} bytes is not supported"
             ));
         }
         if segment_size != 0 {
             return malformed(format!(
-                "segment selectors of {segment_size} bytes are not known"
+                "segment selectors of {segment_size} bytes are not supported"
             ));
         }
         let room = (body.end as u64).saturating_sub(cursor.position() as u64);
         if u64::from(offsets).saturating_mul(offset_size.into()) > room {
-            return malformed(format!("it has no room for its {offsets} offsets"));
+            return malformed(format!("it is too small for its {offsets} offsets"));
         }
         Ok(ListTable {
             offset,

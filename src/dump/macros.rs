@@ -286,12 +286,12 @@ impl Section<'_, '_> {
         let malformed = |reason| Error::malformed("macro list", reason);
         let version = cursor.u16()?;
         if !matches!(version, 4 | 5) {
-            return Err(malformed(format!("version {version} is not known")));
+            return Err(malformed(format!("unknown version {version}")));
         }
         let flags = cursor.u8()?;
         if flags & 4 != 0 {
             return Err(malformed(
-                "entries of its own kinds are not known".to_owned(),
+                "entries of its own kinds are not supported".to_owned(),
             ));
         }
         let offset_size = if flags & 1 == 0 { 4 } else { 8 };
@@ -360,9 +360,8 @@ impl Section<'_, '_> {
         let row = ROWS
             .iter()
             .find(|row| row.code == code && !name(row).is_empty());
-        let row = row.ok_or_else(|| {
-            Error::malformed("macro list", format!("there is no kind {code:#04x}"))
-        })?;
+        let row =
+            row.ok_or_else(|| Error::malformed("macro list", format!("unknown kind {code:#04x}")))?;
         let operands = row.operands;
         let mut entry = EntryFields {
             kind: name(row),
@@ -409,8 +408,12 @@ impl Section<'_, '_> {
     /// Returns a text by its index in the table of the list's unit.
     fn indexed(&self, list: u64, index: u64) -> Result<String> {
         let unit = self.units.get(&list).copied();
-        let unit = unit
-            .ok_or_else(|| Error::malformed("macro list", "no unit says where its strings are"))?;
+        let unit = unit.ok_or_else(|| {
+            Error::malformed(
+                "macro list",
+                "the string offset table of its unit is unknown",
+            )
+        })?;
         let index = DebugStrOffsetsIndex(usize::try_from(index).unwrap_or(usize::MAX));
         let value = AttributeValue::DebugStrOffsetsIndex(index);
         let sections = self.info.raw_sections(unit)?;

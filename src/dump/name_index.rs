@@ -110,7 +110,7 @@ impl Dump<'_, '_, '_> {
     fn problem(&self) -> Option<Error> {
         let index = self.index;
         let reason = if index.version != 5 {
-            format!("version {} is not known", index.version)
+            format!("unknown version {}", index.version)
         } else if !index.fits() {
             let needed = index.needed();
             format!("its tables take {needed:#x} bytes, more than it has")

@@ -41,27 +41,27 @@ parts! {
 //  part         option                aliases        offset  field in JSON        help
     Abbrev,      "debug-abbrev",       [],            false,  "abbreviations",     "Print the abbreviations";
     Info,        "debug-info",         [],            true,   "units",             "Print the entries of all units, with their attributes (the default)";
-    Types,       "debug-types",        [],            true,   "type_units",        "Print the entries of the type units of DWARF 4";
+    Types,       "debug-types",        [],            true,   "type_units",        "Print the entries of type units of DWARF 4";
     Loc,         "debug-loc",          [],            true,   "old_location_lists", "Print the location lists of DWARF 4";
     Loclists,    "debug-loclists",     [],            true,   "location_lists",    "Print the location lists";
     Frame,       "debug-frame",        ["eh-frame"],  true,   "frames",            "Print the entries, instructions and rows of the call frame information";
     Macro,       "debug-macro",        [],            false,  "macros",            "Print the macros";
-    Aranges,     "debug-aranges",      [],            false,  "address_ranges",    "Print which addresses the units say they cover";
+    Aranges,     "debug-aranges",      [],            false,  "address_ranges",    "Print the address ranges of the units";
     Line,        "debug-line",         [],            true,   "line_tables",       "Print the line tables";
-    CuIndex,     "debug-cu-index",     [],            false,  "unit_index",        "Print the index of the units of a package";
-    TuIndex,     "debug-tu-index",     [],            false,  "type_unit_index",   "Print the index of the type units of a package";
+    CuIndex,     "debug-cu-index",     [],            false,  "unit_index",        "Print the unit index of a package";
+    TuIndex,     "debug-tu-index",     [],            false,  "type_unit_index",   "Print the type unit index of a package";
     Str,         "debug-str",          [],            false,  "strings",           "Print the strings";
     LineStr,     "debug-line-str",     [],            false,  "line_strings",      "Print the strings of the line tables";
-    Addr,        "debug-addr",         [],            false,  "addresses",         "Print the tables of addresses";
+    Addr,        "debug-addr",         [],            false,  "addresses",         "Print the address tables";
     Ranges,      "debug-ranges",       [],            false,  "old_range_lists",   "Print the range lists of DWARF 4";
     Rnglists,    "debug-rnglists",     [],            false,  "range_lists",       "Print the range lists";
     Pubnames,    "debug-pubnames",     [],            false,  "public_names",      "Print the public names of DWARF 4";
     Pubtypes,    "debug-pubtypes",     [],            false,  "public_types",      "Print the public types of DWARF 4";
     GnuPubnames, "debug-gnu-pubnames", [],            false,  "gnu_public_names",  "Print GNU's public names";
     GnuPubtypes, "debug-gnu-pubtypes", [],            false,  "gnu_public_types",  "Print GNU's public types";
-    StrOffsets,  "debug-str-offsets",  [],            false,  "string_offsets",    "Print the tables of offsets of strings";
-    GdbIndex,    "gdb-index",          [],            false,  "gdb_index",         "Print gdb's index";
-    Names,       "debug-names",        [],            false,  "name_indexes",      "Print the index of names";
+    StrOffsets,  "debug-str-offsets",  [],            false,  "string_offsets",    "Print the string offset tables";
+    GdbIndex,    "gdb-index",          [],            false,  "gdb_index",         "Print the index for gdb";
+    Names,       "debug-names",        [],            false,  "name_indexes",      "Print the name index";
 }
 
 impl Part {

@@ -41,7 +41,7 @@ impl RawRange {
             dw::DW_RLE_start_end => (cursor.sized(address_size)?, cursor.sized(address_size)?),
             dw::DW_RLE_start_length => (cursor.sized(address_size)?, cursor.uleb()?),
             DwRle(code) => {
-                let reason = format!("there is no kind {code:#04x}");
+                let reason = format!("unknown kind {code:#04x}");
                 return Err(Error::malformed("range list entry", reason));
             }
         };

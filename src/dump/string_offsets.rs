@@ -142,7 +142,7 @@ impl Section<'_> {
         let header = if offset_size == 8 { 16 } else { 8 };
         let offset = base
             .checked_sub(header)
-            .ok_or_else(|| Error::malformed(WHAT, "there is no room for its header"))?;
+            .ok_or_else(|| Error::malformed(WHAT, "the section is too small for its header"))?;
         let length = UnitLength::read(self.bytes, offset as u64, WHAT)?;
         let mut cursor = Cursor::new(self.bytes);
         cursor.go_to(length.body.start)?;

@@ -44,7 +44,8 @@ fn section(
     while !rest.is_empty() {
         let offset = bytes.len().saturating_sub(rest.len()) as u64;
         let Some(end) = rest.iter().position(|byte| *byte == 0) else {
-            let error = Error::malformed("string", "no zero ends it").within(section, offset);
+            let error =
+                Error::malformed("string", "it has no terminating zero").within(section, offset);
             output.problem(&error)?;
             break;
         };

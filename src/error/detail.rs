@@ -129,36 +129,37 @@ impl fmt::Display for Ambiguity {
         match self {
             Ambiguity::AddressSpace(number) => write!(
                 f,
-                "address space {number} is another one in other versions of the compiler, and nothing tells which version this was"
+                "address space {number} differs between versions of the compiler, and the version is unknown"
             ),
             Ambiguity::AddressInRegister => {
-                f.write_str("the location is an address in a register, in an address space that nothing names")
+                f.write_str("the location is an address in a register, in an unnamed address space")
             }
             Ambiguity::LaneOfAddress => {
-                f.write_str("the location is an address in a vector register, and does not say in which lane")
+                f.write_str("the location is an address in a vector register, without a lane")
             }
             Ambiguity::PartOfObject => f.write_str(
-                "the location is one register's dword, and nothing tells which part of the object it holds",
+                "the location is one dword of a register, and the part of the object that it holds is unknown",
             ),
             Ambiguity::WidenedElements => f.write_str(
-                "two elements of one byte are said to be in half a register, where the compiler puts one",
+                "the location puts two elements of one byte into half a register, where the compiler puts one",
             ),
-            Ambiguity::FrameBase => f.write_str("nothing tells what the frame base is for a lane"),
+            Ambiguity::FrameBase => f.write_str("the frame base of a lane is unknown"),
             Ambiguity::Operation(name) => {
-                write!(f, "nothing tells what {name} means for a lane")
+                write!(f, "the effect of {name} on a lane is unknown")
             }
             Ambiguity::Width => {
-                f.write_str("nothing tells how wide the integers are that are combined")
+                f.write_str("the width of the combined integers is unknown")
             }
             Ambiguity::Reading => f.write_str(
-                "the compiler writes the same for integers with and without a sign, and for pointers of 4 and 8 bytes, and here the two differ",
+                "the compiler writes the same location for signed and unsigned integers, and for pointers of 4 and 8 bytes, but here the \
+                 results differ",
             ),
             Ambiguity::LaneMask => f.write_str(
                 "the machine code does not show whether its scalar register holds one value or a bit for each lane",
             ),
             Ambiguity::UndefinedSymbol(address) => write!(
                 f,
-                "its symbol is undefined, so that its address in local memory, {address:#x}, may be the linker's"
+                "its symbol is undefined, so its address in local memory, {address:#x}, may be a default of the linker"
             ),
             Ambiguity::IllFormed => f.write_str("the location of this part is malformed"),
         }

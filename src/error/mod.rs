@@ -188,23 +188,23 @@ macro_rules! rules {
 rules! {
     EmptyStackValue: "HET A.2.5.4", "a value is required but the stack is empty at the end";
     ReservedVendorCode: "HET A.2.5.4.0", "vendor extension code 0 is reserved";
-    IncompleteComposite: "HET A.2.5.4.4.6", "an incomplete composite stands where a complete location is required";
-    BranchTarget: "HET A.2.5.4.2", "a branch goes to a place that is not the start of an operation";
-    ConstTypeSize: "HET A.2.5.4.3.1", "the block of DW_OP_const_type has not the size of its type";
+    IncompleteComposite: "HET A.2.5.4.4.6", "an incomplete composite is used where a complete location is required";
+    BranchTarget: "HET A.2.5.4.2", "a branch target is not the start of an operation";
+    ConstTypeSize: "HET A.2.5.4.3.1", "the block of DW_OP_const_type does not have the size of its type";
     LaneRange: "HET A.2.5.4.3.1", "the lane is not below DW_AT_LLVM_lanes";
     IterationRange: "HET A.2.5.4.3.1", "the iteration is not below DW_AT_LLVM_iterations";
     NotABaseType: "HET A.2.5.4.3.4", "the operand does not name a base type of the current unit";
     DerefTypeSize: "HET A.2.5.4.3.4", "the size operand does not match the size of the type";
     EntryValueKind: "HET A.2.5.4.3.4", "the expression of DW_OP_entry_value gives neither a value nor a register";
     ReinterpretSize: "DWARF 5 §2.5.1.6", "DW_OP_reinterpret between types of different sizes";
-    AddressSpace: "HET A.2.5.4.4.3", "the address space is not one that the target defines";
+    AddressSpace: "HET A.2.5.4.4.3", "the target does not define the address space";
     RegisterNumber: "USAGE \"Register Identifier\"", "the register number is reserved";
     FrameBaseKind: "HET A.3.3.5", "the frame base is not one memory location, or uses DW_OP_fbreg";
     LanePcKind: "HET A.3.3.5", "DW_AT_LLVM_lane_pc does not give exactly one location";
-    ImplicitPointerUse: "HET A.2.5.4.4.5", "an implicit pointer is used in a way that is not allowed";
-    ImplicitPointerTarget: "HET A.2.5.4.4.5", "the entry an implicit pointer refers to has neither location nor constant";
-    PieceKind: "HET A.2.5.4.4.6", "the part is not a location and does not convert to one";
-    PartSize: "HET A.2.5.4.4.6", "a part is larger than what is left of its storage";
+    ImplicitPointerUse: "HET A.2.5.4.4.5", "an implicit pointer is used in an invalid way";
+    ImplicitPointerTarget: "HET A.2.5.4.4.5", "the entry that an implicit pointer refers to has neither a location nor a constant";
+    PieceKind: "HET A.2.5.4.4.6", "the part is not a location and cannot be converted to one";
+    PartSize: "HET A.2.5.4.4.6", "a part is larger than the rest of its storage";
     CompositeSize: "HET A.2.5.4.4.6", "the composite is larger than the largest address space";
     PieceEnd: "HET A.2.5.4.4.6", "DW_OP_LLVM_piece_end without an incomplete composite on top";
     ZeroElement: "HET A.2.5.4.4.6", "an element size or count of zero";
@@ -213,8 +213,8 @@ rules! {
     WrongReference: "HET A.2.5.4.2", "the operand does not refer to a debugging information entry";
     CfaKind: "HET A.6.4.2.2", "the CFA is not a memory byte address";
     CfaRule: "HET A.6.4.2.2", "the instruction changes a CFA rule that is missing or is an expression";
-    RuleSize: "HET A.6.4.1", "the rule's result has not the size of the register";
-    RegisterCycle: "HET A.6.4.1", "the register rules depend on each other in a circle";
+    RuleSize: "HET A.6.4.1", "the result of the rule does not have the size of the register";
+    RegisterCycle: "HET A.6.4.1", "the register rules form a cycle";
     CfiOperation: "HET A.6.4.2", "the operation is not allowed in call frame information";
 }
 
@@ -428,7 +428,7 @@ impl fmt::Display for ErrorKind {
                 )
             }
             ErrorKind::StackUnderflow { needed, found } => {
-                write!(f, "needs {needed} stack entries, there are {found}")
+                write!(f, "needs {needed} stack entries, found {found}")
             }
             ErrorKind::IllFormed(rule) => f.write_str(rule.text()),
             ErrorKind::TypeMismatch { expected, found } => {
@@ -444,7 +444,7 @@ impl fmt::Display for ErrorKind {
                     "bit {bit_offset} is outside a storage of {size_in_bits} bits"
                 )
             }
-            ErrorKind::UndefinedRead => f.write_str("the value is undefined (optimised away)"),
+            ErrorKind::UndefinedRead => f.write_str("the value is undefined (optimized away)"),
             ErrorKind::Unavailable(Resource::Register(register)) => {
                 write!(f, "the contents of register {register} are not available")
             }
@@ -465,7 +465,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "the limit `{}` of {value} was reached", limit.name())
             }
             ErrorKind::TooMany { what, most } => {
-                write!(f, "there are more {what} than the {most} that are read")
+                write!(f, "more than {most} {what} are not supported")
             }
             ErrorKind::Unsupported(what) => write!(f, "not supported: {what}"),
             ErrorKind::Ambiguous(ambiguity) => ambiguity.fmt(f),

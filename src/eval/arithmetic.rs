@@ -181,7 +181,7 @@ impl<'a> Machine<'_, '_, 'a> {
     fn convert_address(&mut self, value: &Value, to: BaseType) -> Result<Value> {
         let (from, into) = (value.base_type.address_space, to.address_space);
         let refuse = || {
-            let found = "one that is not in it";
+            let found = "an address outside of it";
             Error::from(ErrorKind::TypeMismatch {
                 expected: "an address of the space it is converted to",
                 found,

@@ -130,7 +130,7 @@ impl<'a> Machine<'_, '_, 'a> {
     /// `DW_OP_LLVM_NVIDIA_mux`, which is undocumented.
     #[cold]
     pub(super) fn of_nvidia(&mut self, _selector: u64) -> Result<()> {
-        Err(ErrorKind::Unsupported("an operation of NVIDIA that is not described").into())
+        Err(ErrorKind::Unsupported("an undocumented operation of NVIDIA").into())
     }
 
     /// `DW_OP_composite` of DWARF 6.

@@ -50,12 +50,22 @@ impl<'a> LocationEntry<'a> {
     }
 }
 
+/// The bounds of the addresses around a program location at which no entry of a location list holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LocationGap {
+    /// The end of the nearest entry before it.
+    pub(crate) before: Option<u64>,
+    /// The start of the nearest entry after it.
+    pub(crate) after: Option<u64>,
+}
+
 /// The entries of a list that hold at an address: all bounded ones that contain it or, if there is none, the default ones.
 #[derive(Debug)]
 pub(crate) struct Matching<'a> {
     pc: u64,
     bounded: SmallVec<[ExpressionBytes<'a>; 1]>,
     default: SmallVec<[ExpressionBytes<'a>; 1]>,
+    gap: LocationGap,
 }
 
 impl<'a> Matching<'a> {
@@ -64,6 +74,7 @@ impl<'a> Matching<'a> {
             pc,
             bounded: SmallVec::new(),
             default: SmallVec::new(),
+            gap: LocationGap::default(),
         }
     }
 
@@ -73,6 +84,7 @@ impl<'a> Matching<'a> {
     /// If too many hold.
     pub(crate) fn add(&mut self, entry: LocationEntry<'a>) -> Result<()> {
         if !entry.range.may_hold_at(self.pc) {
+            self.pass(&entry.range);
             return Ok(());
         }
         let matches = match entry.range {
@@ -87,6 +99,25 @@ impl<'a> Matching<'a> {
         }
         matches.push(entry.expression);
         Ok(())
+    }
+
+    /// Takes the range of an entry that does not hold.
+    fn pass(&mut self, range: &LocationRange) {
+        let LocationRange::Bounded(range) = range else {
+            return;
+        };
+        let LocationGap { before, after } = &mut self.gap;
+        if range.is_empty() {
+        } else if range.end <= self.pc {
+            *before = (*before).max(Some(range.end));
+        } else {
+            *after = Some(after.map_or(range.start, |start| start.min(range.start)));
+        }
+    }
+
+    /// Returns the addresses without a location around the program location, if no entry holds there.
+    pub(crate) fn gap(&self) -> LocationGap {
+        self.gap
     }
 
     pub(crate) fn into_expressions(self) -> SmallVec<[ExpressionBytes<'a>; 1]> {

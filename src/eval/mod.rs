@@ -69,8 +69,8 @@ pub(crate) use legacy::{
     IntegerType, LegacyBase, LegacyFrame, LegacyUnit, Meaning, ObjectShape, SlotPointer,
     rewrite_legacy,
 };
-pub(crate) use location_list::Matching;
 pub use location_list::{LocationEntry, LocationRange};
+pub(crate) use location_list::{LocationGap, Matching};
 pub use machine::evaluate;
 pub use per_lane::{PerLane, locate, locate_lanes};
 pub use resolver::{

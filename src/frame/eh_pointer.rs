@@ -80,7 +80,7 @@ pub(super) fn read_pointer(
         _ => {
             return Err(Error::malformed(
                 "pointer encoding",
-                format!("{encoding:#x} is not known"),
+                format!("unknown encoding {encoding:#x}"),
             ));
         }
     };
@@ -89,7 +89,7 @@ pub(super) fn read_pointer(
         0x10 => Ok(value.wrapping_add(place)),
         _ => Err(Error::malformed(
             "pointer encoding",
-            format!("{encoding:#x} is not known"),
+            format!("unknown encoding {encoding:#x}"),
         )),
     }
 }

@@ -222,7 +222,7 @@ impl<'a> FrameSection<'a> {
     pub fn cie_at(&self, offset: u64) -> Result<Cie<'a>> {
         let header = self
             .header(offset)?
-            .ok_or_else(|| self.malformed(offset, "CIE", "it lies past the end"))?;
+            .ok_or_else(|| self.malformed(offset, "CIE", "it is past the end of the section"))?;
         if !self.is_cie(&header) {
             return Err(self.malformed(offset, "CIE pointer", "there is no CIE at this offset"));
         }
@@ -245,7 +245,7 @@ impl<'a> FrameSection<'a> {
     ) -> Result<Fde<'a>> {
         let header = self
             .header(offset)?
-            .ok_or_else(|| self.malformed(offset, "FDE", "it lies past the end"))?;
+            .ok_or_else(|| self.malformed(offset, "FDE", "it is past the end of the section"))?;
         if self.is_cie(&header) || header.length == 0 {
             return Err(self.malformed(offset, "FDE", "there is no FDE at this offset"));
         }
@@ -318,7 +318,7 @@ impl<'a> FrameSection<'a> {
         if !matches!(version, 1 | 3 | 4) {
             return Err(Error::malformed(
                 "CIE version",
-                format!("{version} is none of 1, 3 and 4"),
+                format!("{version} is not 1, 3 or 4"),
             ));
         }
         let text = read_string(&mut body)?;
@@ -423,7 +423,13 @@ impl<'a> FrameSection<'a> {
             SectionKind::DebugFrame => Some(id),
             SectionKind::EhFrame => id_offset.checked_sub(id),
         };
-        offset.ok_or_else(|| Error::malformed("CIE pointer", "it lies before the section"))
+        offset.ok_or_else(|| {
+            Error::malformed(
+                "CIE pointer",
+                "it is before the start of the \
+                                                              section",
+            )
+        })
     }
 
     /// Reads the code range of an FDE: the first address, and the number of bytes.

@@ -43,10 +43,10 @@ impl Stopped {
             }
             Stopped::NoCfi => "there is no call frame information for this code",
             Stopped::NoRules => {
-                "the call frame information for this code has no rules: the caller is not known"
+                "the call frame information for this code has no rules: the caller is unknown"
             }
-            Stopped::NoFunction => "this code is in no function",
-            Stopped::Cycle => "the same frame came up again",
+            Stopped::NoFunction => "this code is not in a function",
+            Stopped::Cycle => "the frame repeats an earlier one",
             Stopped::Limit => "the limit on frames was reached",
             Stopped::Error => "the call frame information cannot be used",
         }

@@ -68,7 +68,7 @@ impl<'data> CoreFile<'data> {
             return bad("it is not an ELF file");
         }
         if data.get(4..6) != Some(&[2, 1]) {
-            return bad("it is not of a 64-bit little-endian process");
+            return bad("it is not from a 64-bit little-endian process");
         }
         let Some(header) = pod_at::<Header>(data, 0) else {
             return bad("the ELF header ends too early");

@@ -229,7 +229,7 @@ pub(super) fn read(
     }
     let found = found.ok_or_else(|| {
         let reason = if files.iter().any(|file| file.is_gpu_half) {
-            "there is no AMDGPU note of type 33: the file is cut, or was not written by the ROCm runtime"
+            "there is no AMDGPU note of type 33: the file is cut off, or was not written by the ROCm runtime"
         } else {
             "this is only the host's half of a core, without the GPU's state (AMDGPU note of type 33); give the GPU's half too: `hetdwarf core gpucore.PID core.PID`"
         };
@@ -240,7 +240,10 @@ pub(super) fn read(
 
 fn parse(note: Contents<'_>, meter: &Meter, problems: &mut Problems) -> Result<CoreNote> {
     let cut = || {
-        let reason = format!("it has {} bytes, and its header alone 40", note.bytes.len());
+        let reason = format!(
+            "it has {} bytes, but its header alone has 40",
+            note.bytes.len()
+        );
         Error::malformed("AMDGPU note", reason)
     };
     let u32 = |at| u32_at(note.bytes, at).ok_or_else(cut);
@@ -249,7 +252,7 @@ fn parse(note: Contents<'_>, meter: &Meter, problems: &mut Problems) -> Result<C
     if version != VERSION {
         return Err(Error::malformed(
             "AMDGPU note",
-            format!("it is of version {version}, and only version 1 is known"),
+            format!("unknown version {version}; only version 1 is known"),
         ));
     }
     let kfd = (u32(8)?, u32(12)?);

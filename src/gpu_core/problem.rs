@@ -98,7 +98,7 @@ macro_rules! problems {
 problems! {
     // The files.
     /// The number of program headers is in a section header that the file does not have.
-    HeaderCount => "the number of program headers is not in the file: its end is missing";
+    HeaderCount => "the number of program headers is missing: the end of the file is cut off";
     /// The table of program headers ends early.
     HeadersCut {
         /// The number of headers in the file.
@@ -110,7 +110,7 @@ problems! {
     EmptyHeaders {
         /// The number of headers.
         count: u64
-    } => "{count} program headers are empty: the file was cut while it was written, as by a limit on its size";
+    } => "{count} program headers are empty: the file was cut while it was written, for example by a size limit";
     /// Segments beyond the end of the file.
     FileCut {
         /// The number of segments.
@@ -124,7 +124,7 @@ problems! {
         bytes: u64
     } => "the AMDGPU note says that {bytes} bytes of it are beyond the end of its segment";
     /// More than one file has a note, and they differ; or one file has two.
-    SecondNote => "there is another AMDGPU note, which is not read: the files are not of one process, or one was written twice";
+    SecondNote => "there is another AMDGPU note, which is ignored: the files belong to different processes, or one was written twice";
 
     // The note.
     /// The note ends before its last entry.
@@ -133,40 +133,40 @@ problems! {
         needed: u64,
         /// The bytes that it has.
         found: u64
-    } => "it has {found} of {needed} bytes; entries that are not whole are left out";
+    } => "it has {found} of {needed} bytes; incomplete entries are omitted";
     /// There are bytes after the last entry.
     NoteLong {
         /// The bytes that it should have.
         needed: u64,
         /// The bytes that it has.
         found: u64
-    } => "it has {found} bytes and should have {needed}; the rest is not read";
+    } => "it has {found} bytes and should have {needed}; the rest is ignored";
     /// The size of an entry is invalid.
     EntrySize {
         /// The entry at fault.
         what: &'static str,
         /// The size in bytes.
         size: u64
-    } => "{what} of {size} bytes each: not a multiple of 8 from 8 on; they cannot be read";
+    } => "{what} of {size} bytes each cannot be read: the size is not a positive multiple of 8";
     /// An unknown version of the driver's interface.
     KfdVersion {
         /// Major version.
         major: u32,
         /// Minor version.
         minor: u32
-    } => "version {major}.{minor} of the driver's interface is not from 1.13 to 1.x: what is read by it is unsure";
+    } => "version {major}.{minor} of the driver's interface is not between 1.13 and 1.x: data read with it is uncertain";
     /// The driver was not ready for debuggers.
     RuntimeState {
         /// The state.
         state: u32
-    } => "the state of the runtime is {state}, not 1 (enabled): waves were not saved for debuggers, and are unsure";
+    } => "the state of the runtime is {state}, not 1 (enabled): waves were not saved for debuggers and are unsure";
 
     // Agents.
     /// A GPU without a known layout.
     UnknownTarget {
         /// The target.
         target: String
-    } => "the layout of {target} is not known: its waves cannot be read";
+    } => "the layout of {target} is unknown: its waves cannot be read";
     /// The agent cannot be debugged.
     NotDebuggable {
         /// The field `capability`.
@@ -185,7 +185,7 @@ problems! {
     SameSaveArea {
         /// The number of the other queue.
         queue_id: u32
-    } => "its save area is that of queue {queue_id}, whose waves are not counted twice";
+    } => "it shares the save area of queue {queue_id}, whose waves are counted once";
     /// The queue refers to an agent that is not in the note.
     UnknownAgent {
         /// The `gpu_id`.
@@ -195,14 +195,14 @@ problems! {
     RingSize {
         /// The size in bytes.
         size: u32
-    } => "a ring of {size} bytes is not a number of packets that is a power of two: dispatches are not known";
+    } => "a ring of {size} bytes does not hold a power-of-two number of packets: dispatches are unknown";
     /// The indices of the ring contradict each other.
     RingIndices {
         /// The read index.
         read: u64,
         /// The write index.
         write: u64
-    } => "the read index {read} is past the write index {write}: dispatches are not known";
+    } => "the read index {read} is past the write index {write}: dispatches are unknown";
     /// Memory that is not in the files.
     NotInFile {
         /// The name of the missing data.
@@ -218,12 +218,12 @@ problems! {
         reason: &'static str
     } => "the header of the save area is damaged: {reason}";
     /// Work is pending, but the save area was never written.
-    NeverSaved => "there are dispatches, but the save area is empty: the queue was not switched out, its waves are not in the file";
+    NeverSaved => "there are dispatches, but the save area is empty: the queue was not switched out, so its waves are not in the file";
     /// A state word that no wave can have.
     StateWord {
         /// The word.
         word: u32
-    } => "the state {word:#010x} in the control stack cannot be: waves from there on cannot be read";
+    } => "the state {word:#010x} in the control stack is invalid: waves from there on cannot be read";
     /// A wave before the first state.
     NoState => "the control stack has a wave before the first state: its waves cannot be read";
     /// The control stack ends within an entry.
@@ -232,7 +232,8 @@ problems! {
     WalkEnd {
         /// The start of the last record, as an offset from the start of the wave area.
         offset: i64
-    } => "the records of the waves end {offset} bytes from where the area starts: control stack or area is damaged, and all its waves are unsure";
+    } => "the records of the waves end {offset} bytes from the start of the area: the control stack or the area is damaged, and all its waves \
+          are unsure";
     /// Waves without the first one of their workgroup.
     NoLeader {
         /// The number of waves.
@@ -258,7 +259,7 @@ problems! {
         index: u32,
         /// Packets in the ring.
         packets: u32
-    } => "the dispatch of {waves} waves is unknown: packet {index} of a ring of {packets} is not between read and write index";
+    } => "the dispatch of {waves} waves is unknown: packet {index} of a ring of {packets} is not between the read and write indices";
     /// Scratch that is not in the files.
     ScratchMissing {
         /// The number of waves.
@@ -276,18 +277,18 @@ problems! {
         computed: u64,
         /// The address in the register.
         register: u64
-    } => "the scratch of {waves} waves should be at {computed:#x} and is at {register:#x} by FLAT_SCRATCH: private memory is not available";
+    } => "the scratch of {waves} waves should be at {computed:#x}, but FLAT_SCRATCH is {register:#x}: private memory is not available";
     /// The slots cannot be divided evenly.
     ScratchWaves {
         /// The number of waves with scratch.
         waves: u32,
         /// The number of shader engines.
         engines: u32
-    } => "scratch for {waves} waves does not divide by {engines} shader engines: private memory is not available";
+    } => "scratch for {waves} waves is not divisible by {engines} shader engines: private memory is not available";
 
     // Code objects.
     /// There is no list.
-    NoDebugStructure => "the address of the list (r_debug) is 0: code objects are not known";
+    NoDebugStructure => "the address of the list (r_debug) is 0: code objects are unknown";
     /// An unknown version of the runtime's interface.
     InterfaceVersion {
         /// The version.
@@ -296,24 +297,24 @@ problems! {
         first: u32,
         /// The last known version.
         last: u32
-    } => "version {version} of the runtime's interface is not from {first} to {last}: stops and dispatches are unsure";
+    } => "version {version} of the runtime's interface is not between {first} and {last}: stops and dispatches are uncertain";
     /// The list was being changed.
     ListChanging {
         /// The state.
         state: u32
-    } => "the list was being changed (state {state}): code objects are not known";
+    } => "the list was being changed (state {state}): code objects are unknown";
     /// The list is cyclic.
     ListCircle {
         /// The address of the repeated entry.
         address: u64
-    } => "the list has no end: after its last entry it goes back to {address:#x}";
+    } => "the list has no end: its last entry leads back to {address:#x}";
     /// The object has no URI.
-    NoName => "it has no name: its contents are not known";
+    NoName => "it has no name: its contents are unknown";
     /// The URI is invalid.
     BadUri {
         /// The URI.
         uri: String
-    } => "`{uri}` says neither where in memory nor in which file it is";
+    } => "`{uri}` gives neither a place in memory nor a file";
     /// The bytes are no code object.
     NotAnObject {
         /// The reason.
@@ -323,7 +324,7 @@ problems! {
     OtherTarget {
         /// The object's target.
         target: String
-    } => "it is for {target}, which no agent is";
+    } => "it is for {target}, but no agent has this processor";
 
     /// A limit was reached.
     Limit {

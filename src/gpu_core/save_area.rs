@@ -180,11 +180,11 @@ impl SaveArea {
             u64::from(end).checked_sub(wave_bytes.into()),
         );
         if stack_end > self.size || end > self.size {
-            bad("it names bytes beyond the end of the save area");
+            bad("it refers to bytes beyond the end of the save area");
             return None;
         }
         let Some(start) = start else {
-            bad("there are more bytes of waves than before their end");
+            bad("the waves have more bytes than there are before their end");
             return None;
         };
         let is_sound = stack_end == start;

@@ -31,7 +31,7 @@ impl Hints {
     fn of(files: &[CoreFile<'_>]) -> Hints {
         if files.iter().all(|file| file.is_gpu_half) {
             return Hints {
-                host: ": this is the GPU's half of a core; give the host's too (core.PID)",
+                host: ": this is only the GPU file of a core; give the host file (core.PID) too",
                 gpu: "",
             };
         }

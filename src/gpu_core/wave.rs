@@ -408,6 +408,7 @@ fn check(register: Register, bits: &Range<u32>, wanted: usize) -> Result<(), Acc
     if is_whole && fits && size.map(|size| size as usize) == Some(wanted) {
         return Ok(());
     }
-    let text = format!("bits {bits:?} of {register} were asked for, in {wanted} bytes");
+    let text =
+        format!("bits {bits:?} of {register} are out of range or do not fill {wanted} bytes");
     Err(AccessError::Failed(text.into()))
 }

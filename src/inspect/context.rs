@@ -10,8 +10,9 @@ use crate::debug_info::{DebugInfo, Function, UnitId};
 use crate::error::Result;
 use crate::eval::{
     Context, ExpressionBytes, LaneFocus, LocationAttribute, Outcome, Reading, Resolver, ResultKind,
-    Subprogram, evaluate,
+    Subprogram, Unit, evaluate,
 };
+use crate::expr::Encoding;
 use crate::location::Arena;
 
 /// The context for a frame's expressions: the wave, the registers of the frame, its function, and the debugging information in the unit's convention.
@@ -144,6 +145,18 @@ impl<'s, 'p, 'a> FrameContext<'s, 'p, 'a> {
     #[must_use]
     pub fn unit(&self) -> Option<UnitId> {
         self.unit
+    }
+
+    /// Returns the unit that an expression in the frame refers to, and the offset of its header: the unit of the frame's function, or the first
+    /// unit of the object.
+    ///
+    /// # Errors
+    /// If the unit is malformed.
+    pub fn expression_unit(&self) -> Result<(Unit, u64)> {
+        match self.unit.or_else(|| self.info.unit_ids().next()) {
+            Some(id) => Ok((self.info.eval_unit(id)?, self.info.unit_info(id)?.offset)),
+            None => Ok((Unit::unknown(Encoding::AMDGPU), 0)),
+        }
     }
 
     /// Returns the stop of the frame.

@@ -55,6 +55,7 @@ mod lane_texts;
 mod layout;
 mod legacy;
 mod missing_variable;
+mod no_location;
 mod plan;
 mod pointee;
 mod process;

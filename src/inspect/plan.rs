@@ -9,7 +9,7 @@ use foldhash::HashMap;
 
 use crate::arch::WaveSize;
 use crate::debug_info::{Function, InScope, Variable};
-use crate::eval::{ExpressionBytes, Meaning, ObjectShape};
+use crate::eval::{ExpressionBytes, LocationGap, Meaning, ObjectShape};
 use crate::sync::lock;
 use crate::value_flow::Kept;
 
@@ -47,7 +47,7 @@ pub(super) struct PlannedVariable<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Listed<'a> {
     /// No entry holds.
-    Nothing,
+    Nothing(LocationGap),
     One(ExpressionBytes<'a>),
     /// The object is in several places at once, or may be.
     Several,

@@ -11,11 +11,11 @@ use crate::debug_info::Variable;
 use crate::debug_info::types::{TypeId, TypeTable};
 use crate::display::{Options, Pointee, TypedBytes};
 use crate::error::{Ambiguity, Error, ErrorKind, Result};
-use crate::eval::Doubt;
+use crate::eval::{Doubt, LocationGap};
 use crate::location::{Bits, LaneBits, Location};
 
 /// The message for bytes that the debugger does not supply.
-pub(crate) const NOT_SAID: &str = "the wave does not say what is there";
+pub(crate) const NOT_SAID: &str = "the register or memory is not available";
 
 /// The convention used for a variable's location.
 #[non_exhaustive]
@@ -226,6 +226,8 @@ pub(super) struct Rare {
     pub(super) cut: Option<String>,
     /// The origin of the contents, if they are not from the debugging information.
     pub(super) recovered: Option<Recovered>,
+    /// The addresses without a location around this one, if that is why there are no contents.
+    pub(super) gap: Option<LocationGap>,
 }
 
 impl Rare {
@@ -237,13 +239,14 @@ impl Rare {
             && whole.is_none()
             && self.cut.is_none()
             && self.recovered.is_none()
+            && self.gap.is_none()
             && part.is_none();
         (!is_nothing).then(|| Box::new(self))
     }
 }
 
 /// The message for an array without bounds.
-const OPEN: &str = "its type does not say how many elements there are";
+const OPEN: &str = "its type has no number of elements";
 
 /// The unsupported features of a type, as text.
 #[derive(Clone, Debug, Default)]
@@ -281,7 +284,7 @@ impl NotUnderstood {
 }
 
 fn not_understood(what: &str, name: &str) -> String {
-    format!("{what} has {name}, which is not understood")
+    format!("{what} has {name}, which is not supported")
 }
 
 /// The source of the bits.

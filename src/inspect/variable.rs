@@ -14,8 +14,8 @@ use crate::debug_info::types::{TypeId, TypeTable};
 use crate::debug_info::{DebugInfo, Function, InScope, Variable};
 use crate::error::{Ambiguity, Error, ErrorKind, Result};
 use crate::eval::{
-    Doubt, LocationAttribute, MOST_FROM_ONE_DWORD, ObjectShape, PerLane, Reading, Unit,
-    locate_lanes,
+    Doubt, LocationAttribute, LocationGap, MOST_FROM_ONE_DWORD, ObjectShape, PerLane, Reading,
+    Unit, locate_lanes,
 };
 use crate::limits::{Limit, Limits};
 use crate::location::{Bits, Composite, Location, Place, Storage, read, read_lanes};
@@ -145,6 +145,7 @@ struct Found {
     reading: LocationReading,
     lane_types: LaneTypes,
     doubts: Vec<Doubt>,
+    gap: Option<LocationGap>,
 }
 
 impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
@@ -174,6 +175,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             reading: LocationReading::Dwarf,
             lane_types: LaneTypes::default(),
             doubts: Vec::new(),
+            gap: None,
         };
         let contents = match (type_problem, &variable.problem) {
             (Some(error), _) => Contents::Failed(error),
@@ -196,6 +198,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             lane_types: found.lane_types,
             not_understood: NotUnderstood::of_variable(variable, ty, types),
             cut: cut_text(self.frame.stop.limits(), full),
+            gap: found.gap.filter(|_| recovered.is_none()),
             recovered,
         };
         VariableValue {
@@ -246,7 +249,10 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             LocationAttribute::Expression(expression) => Some(expression),
             LocationAttribute::List { unit, offset } => {
                 match self.listed(unit, offset, planned, within)? {
-                    Listed::Nothing => return Ok(Contents::None),
+                    Listed::Nothing(gap) => {
+                        found.gap = Some(gap);
+                        return Ok(Contents::None);
+                    }
                     Listed::One(expression) => Some(expression),
                     Listed::Several => None,
                 }
@@ -333,8 +339,10 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         }
         let info: &'p DebugInfo<'a> = stop.program().info();
         let pc = within.context.pc.unwrap_or(0);
-        let listed = match *info.expressions_at(unit, offset, pc, stop.meter())? {
-            [] => Listed::Nothing,
+        let matching = info.matching_at(unit, offset, pc, stop.meter())?;
+        let gap = matching.gap();
+        let listed = match *matching.into_expressions() {
+            [] => Listed::Nothing(gap),
             [expression] => Listed::One(expression),
             [..] => Listed::Several,
         };

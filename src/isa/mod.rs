@@ -322,7 +322,7 @@ impl Decoder {
         Error::malformed(
             "machine instruction",
             format!(
-                "{} has none that begins with {first:#010x}, as is at {address:#x}",
+                "{} has no instruction that begins with {first:#010x}, found at {address:#x}",
                 self.target.name
             ),
         )

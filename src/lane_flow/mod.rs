@@ -190,18 +190,21 @@ impl fmt::Display for Reason {
         f.write_str(match self {
             Reason::NoFunction => "no function of the object has code here",
             Reason::Code => "the function's machine code cannot be decoded",
-            Reason::Jump => "the code jumps to a place that is not known",
-            Reason::Mask => "EXEC gets a value that cannot be told",
-            Reason::WholeWave => "EXEC does not say which lanes are active here",
-            Reason::Ambiguous => "it goes on in one of several places",
-            Reason::Endless => "no way of the code leads to where it goes on",
+            Reason::Jump => "the code jumps to an unknown place",
+            Reason::Mask => "EXEC gets an unknown value",
+            Reason::WholeWave => "EXEC does not give the active lanes here",
+            Reason::Ambiguous => "the lane resumes in one of several places",
+            Reason::Endless => "the code never reaches the place where the lane resumes",
             Reason::Unavailable(place) => return write!(f, "{place} is not available"),
-            Reason::Budget => "it would take too long to tell",
-            Reason::Caller => "it may be in a caller, which is not known",
-            Reason::Callee => "it is not known whether it entered the function that is called here",
-            Reason::Dispatch => "without the dispatch it may have ended or never have been started",
+            Reason::Budget => "the analysis would take too long",
+            Reason::Caller => "the lane may be in an unknown caller",
+            Reason::Callee => "the lane may not have entered the function that is called here",
+            Reason::Dispatch => {
+                "without the dispatch, the lane may have ended or never have been \
+                                 started"
+            }
             Reason::SeveralEnds => {
-                "it never executes again, and the wave ends in one of several places"
+                "the lane never executes again, and the wave ends in one of several places"
             }
         })
     }

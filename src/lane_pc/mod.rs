@@ -2,8 +2,8 @@
 //!
 //! A back end describes a function as a tree of [`Region`]s. Each has the mask of lanes that entered it, and the places where inactive
 //! lanes wait. For a back end that has only linear code and its effects on EXEC, [`graph::recover`] finds the tree. [`Program::new`]
-//! converts the tree to debugging information. [`UnitWriter`] adds it to a `gimli::write::Unit`, and [`assembly()`] prints it for an
-//! assembler. Reading it back is left to [`inspect`](crate::inspect), and control flow to the back end.
+//! converts the tree to debugging information. [`UnitWriter`] adds it to a `gimli::write::Unit`, [`sections()`] writes a unit of its own as
+//! sections with relocations, and [`assembly()`] prints one for an assembler. Reading it back is left to [`inspect`](crate::inspect), and control flow to the back end.
 //!
 //! `r = a > b ? a + b : a - b`, from a back end that saved EXEC in `s4`:
 //!
@@ -41,6 +41,7 @@ pub mod graph;
 mod mask;
 mod program;
 mod region;
+mod sections;
 #[cfg(test)]
 mod tests;
 
@@ -50,3 +51,4 @@ pub use gimli_unit::{UnitWriter, Written};
 pub use mask::MaskPlace;
 pub use program::{Operand, Procedure, Program, Variable};
 pub use region::{Function, Label, Phase, Region, WholeWave};
+pub use sections::{Section, SectionFunction, SectionRelocation, sections};

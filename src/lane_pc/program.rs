@@ -318,7 +318,7 @@ impl Maker {
                     depth,
                 } => {
                     if depth >= DEPTH {
-                        return Err(too_many("regions in one another", DEPTH.into()));
+                        return Err(too_many("nested regions", DEPTH.into()));
                     }
                     self.program.regions = self.program.regions.saturating_add(1);
                     let mask =

@@ -185,11 +185,7 @@ impl Reader<'_, '_> {
 
     /// Returns the name of the symbol that a relocation refers to. A relocation to a section stands for the function at that offset.
     fn symbol(&self, at: u64) -> Result<Untrusted<'static>> {
-        let missing = || {
-            malformed(format!(
-                "there is no relocation at {at:#x}, where a symbol is"
-            ))
-        };
+        let missing = || malformed(format!("the symbol at {at:#x} has no relocation"));
         let &(number, addend) = self.references.get(&at).ok_or_else(missing)?;
         // Number 0 is not a symbol, and not in the list.
         let index = usize::try_from(number).ok().and_then(|n| n.checked_sub(1));
@@ -207,7 +203,12 @@ impl Reader<'_, '_> {
                 && matches!(other.section, SymbolSection::Index(_))
         };
         let found = self.symbols.iter().find(is_there);
-        let found = found.ok_or_else(|| malformed("a reference to a section is to no function"))?;
+        let found = found.ok_or_else(|| {
+            malformed(
+                "a reference to a section does not refer to a \
+                                                   function",
+            )
+        })?;
         self.text(&found.name)
     }
 

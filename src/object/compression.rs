@@ -96,7 +96,7 @@ impl<'data> Compressed<'data> {
             .into_iter()
             .find(|method| method.elf_number() == kind)
             .ok_or_else(|| {
-                let reason = format!("compression type {kind} is neither zlib (1) nor zstd (2)");
+                let reason = format!("compression type {kind} is not zlib (1) or zstd (2)");
                 Error::malformed(WHAT, reason)
             })?;
         Ok(Compressed { method, size, data })
@@ -136,7 +136,7 @@ impl<'data> Compressed<'data> {
             return Err(Error::malformed(
                 "compressed data",
                 format!(
-                    "the header claims {} bytes, {} gave {found}",
+                    "the header claims {} bytes, but {} produced {found}",
                     self.size,
                     self.method.name()
                 ),
@@ -177,7 +177,7 @@ fn inflate(data: &[u8], size: u64) -> Result<(Vec<u8>, usize)> {
                 return Err(Error::malformed("zlib stream", "it is cut off"));
             }
             TINFLStatus::Adler32Mismatch => {
-                let reason = "it has another checksum than its contents";
+                let reason = "its checksum does not match its contents";
                 return Err(Error::malformed("zlib stream", reason));
             }
             TINFLStatus::Failed | TINFLStatus::BadParam | _ => {
@@ -247,7 +247,7 @@ fn unpack_frame(
         && stored != computed
         && length <= room
     {
-        return Err("has another checksum than its contents");
+        return Err("has a checksum that does not match its contents");
     }
     Ok(())
 }

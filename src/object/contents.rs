@@ -173,7 +173,7 @@ impl<'data> Contents<'data> {
             let (Some(gap), Some(start)) = (gap, start) else {
                 return Err(Error::malformed(
                     "section",
-                    "its size is not that of its header",
+                    "its size differs from the size in its header",
                 ));
             };
             elf.held.hold(gap)?;

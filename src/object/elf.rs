@@ -104,7 +104,7 @@ impl<'data> Elf<'data> {
         let kind = FileKind::of(data);
         if !machines.include(kind) {
             let hint = match kind.is_container() {
-                true => ", which can have code objects inside",
+                true => ", which can contain code objects",
                 false => "",
             };
             let found = format!("this is {}{hint}", kind.description(data));

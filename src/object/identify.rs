@@ -158,7 +158,7 @@ impl FileKind {
             FileKind::Kpack => "a kpack",
             FileKind::IreeModule => "a module of IREE",
             FileKind::Archive => "a static archive",
-            FileKind::ThinArchive => "a thin archive: its members are other files, open those",
+            FileKind::ThinArchive => "a thin archive; open its members, which are separate files",
             FileKind::Bitcode => "LLVM bitcode, not compiled yet",
             FileKind::Empty => "an empty file",
             FileKind::Unknown => "neither an ELF file nor an offload bundle",

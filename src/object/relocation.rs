@@ -245,7 +245,7 @@ pub(super) fn references_of(elf: &Elf<'_>, index: usize) -> Result<BTreeMap<u64,
     for table in elf.sections.iter().filter(of_section) {
         let link = usize::try_from(table.sh_link.get(LE)).ok();
         if link != elf.sections.iter().position(is_symtab) {
-            let reason = "its symbols are not those of .symtab";
+            let reason = "its symbols are not in .symtab";
             return Err(Error::malformed("relocation section", reason));
         }
         elf.held.meter().work(count(table))?;

@@ -21,7 +21,7 @@ pub(super) fn of_elf(elf: &Elf<'_>) -> Result<TargetId> {
         Error::malformed(
             "ELF header",
             format!(
-                "ABI version {} of OS ABI {} is not known",
+                "unknown ABI version {} of OS ABI {}",
                 elf.abi_version,
                 elf.os_abi.number()
             ),

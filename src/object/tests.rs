@@ -36,7 +36,7 @@ fn what_is_not_a_code_object_is_named() {
         (&host, "machine 62 (x86-64)"),
         (
             b"__CLANG_OFFLOAD_BUNDLE__",
-            "an offload bundle, which can have",
+            "an offload bundle, which can contain",
         ),
         (b"CCOB\x03\0", "a compressed offload bundle"),
         (b"!<arch>\n", "a static archive"),

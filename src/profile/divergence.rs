@@ -92,12 +92,12 @@ impl Cause {
                 "a branch, or never dispatched: the size of the dispatch is unknown"
             }
             Cause::Ended => "ended, by one of several branches",
-            Cause::WholeWave => "in code in which EXEC is not the lanes that are active",
+            Cause::WholeWave => "in code in which EXEC is not the set of active lanes",
             Cause::Contradiction => {
-                "no branch can have switched them off: the mask does not fit the address"
+                "no branch can have switched them off: the mask does not match the address"
             }
             Cause::Code => "the machine code cannot be followed",
-            Cause::Budget => "it would take too long to tell",
+            Cause::Budget => "the analysis would take too long",
         }
     }
 }

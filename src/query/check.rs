@@ -315,10 +315,9 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
         };
         let bytes = self.types.step(ty).filter(|_| class != Class::Function);
         let Some(bytes) = bytes else {
-            return Err(self.type_error(format!(
-                "the size of `{}` is not known",
-                self.types.name(ty)
-            )));
+            return Err(
+                self.type_error(format!("the size of `{}` is unknown", self.types.name(ty)))
+            );
         };
         Ok(self.constant(bytes.into(), SIZE))
     }

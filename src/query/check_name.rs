@@ -106,7 +106,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
     fn unknown_name(&mut self, path: &Path<'_>) -> QueryError {
         let is_type = |entity| matches!(entity, Entity::Type(_));
         if let Ok(Some(_)) = self.names.find(path, &|named| is_type(named.entity)) {
-            let what = "a type has no value; `sizeof` has, and a cast: `(T) x`";
+            let what = "a type has no value; use `sizeof` or a cast, `(T) x`";
             return self.error(QueryErrorKind::Unsupported(what));
         }
         if !self.scope.is_described() {

@@ -27,7 +27,7 @@ impl Checker<'_, '_, '_, '_> {
             Some(pointer) => self.dereference(base, pointer),
             None => {
                 let text = self.type_text(base);
-                Err(self.type_error(format!("`->` on `{text}`, which is no pointer")))
+                Err(self.type_error(format!("`->` on `{text}`, which is not a pointer")))
             }
         }
     }
@@ -97,7 +97,7 @@ impl Checker<'_, '_, '_, '_> {
         let class = self.types.class(ty.target);
         if class == Class::Void {
             let text = self.type_text(pointer);
-            return Err(self.type_error(format!("`{text}` points to nothing of a known type")));
+            return Err(self.type_error(format!("the target of `{text}` has no known type")));
         }
         if class == Class::Function {
             // The value of a function is its start address.

@@ -105,7 +105,7 @@ impl Checker<'_, '_, '_, '_> {
             return Err(self.type_error("a bit-field has no address"));
         }
         if !self.is_object(operand) {
-            return Err(self.type_error("a value that is not in the program has no address"));
+            return Err(self.type_error("a computed value has no address"));
         }
         if let Some(step) = self.steps.get_mut(operand)
             && let Action::Element { is_read, .. } = &mut step.action
@@ -128,7 +128,7 @@ impl Checker<'_, '_, '_, '_> {
             Ok(operand)
         } else {
             let text = self.type_text(operand);
-            Err(self.type_error(format!("`*` on `{text}`, which is no pointer")))
+            Err(self.type_error(format!("`*` on `{text}`, which is not a pointer")))
         }
     }
 
@@ -137,7 +137,7 @@ impl Checker<'_, '_, '_, '_> {
         let step = self.decay(step);
         if self.arithmetic(step).is_none() && self.pointer(step).is_none() {
             let text = self.type_text(step);
-            return Err(self.type_error(format!("`{text}` is neither true nor false")));
+            return Err(self.type_error(format!("`{text}` cannot be used as a condition")));
         }
         Ok(step)
     }
@@ -272,7 +272,7 @@ impl Checker<'_, '_, '_, '_> {
     fn target_size(&self, pointer: PointerType) -> Checked<u64> {
         let name = || self.types.name(pointer.target);
         let size = self.types.step(pointer.target);
-        size.ok_or_else(|| self.type_error(format!("the size of `{}` is not known", name())))
+        size.ok_or_else(|| self.type_error(format!("the size of `{}` is unknown", name())))
     }
 
     fn move_pointer(
@@ -307,7 +307,7 @@ impl Checker<'_, '_, '_, '_> {
             return Err(self.mismatch(Binary::Subtract, left, right));
         }
         if bytes == 0 {
-            return Err(self.type_error("pointers to what has no size have no distance"));
+            return Err(self.type_error("pointers to a type without a size cannot be subtracted"));
         }
         let ty = self.types.integer(DIFFERENCE);
         Ok(self.value(Calculation::Distance { left, right, bytes }, ty))
@@ -444,11 +444,13 @@ impl Checker<'_, '_, '_, '_> {
     /// Checks gdb's `first@count`.
     fn repeat(&mut self, first: StepId, count: StepId) -> Checked<StepId> {
         if !self.is_object(first) || self.field(first).is_some() {
-            return Err(self.type_error("`@` takes something in memory on its left"));
+            return Err(self.type_error("the left operand of `@` must be in memory"));
         }
         if !self.is_integer(count) {
             let text = self.type_text(count);
-            return Err(self.type_error(format!("`@` takes a number on its right, not `{text}`")));
+            return Err(self.type_error(format!(
+                "the right operand of `@` must be a number, not `{text}`"
+            )));
         }
         let known = match self.steps.get(count).map(|step| &step.action) {
             Some(Action::Calculate(Calculation::Constant(Number::Integer(count)))) => {

@@ -129,7 +129,7 @@ impl fmt::Display for QueryErrorKind {
             }
             QueryErrorKind::Type(message) => f.write_str(message),
             QueryErrorKind::Limit { what, most } => {
-                write!(f, "too many {what}: there can be {most}")
+                write!(f, "too many {what}: at most {most} are allowed")
             }
             QueryErrorKind::NoDebugInfo => {
                 f.write_str("no debugging information describes the code of this frame")

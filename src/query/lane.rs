@@ -152,7 +152,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         match self.held(step)? {
             Held::Object(object) => Ok(object),
             Held::Number(_) | Held::Moved { .. } => Err(NoValue::NoAddress(
-                "it is a value, and in no place".to_owned(),
+                "it is a value without a place".to_owned(),
             )),
         }
     }
@@ -264,23 +264,23 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         }
     }
 
+    /// Returns the error for a variable without a value.
+    fn without_value(&self, value: &VariableValue<'p>, state: ValueState) -> NoValue {
+        let name = value.variable.name.as_deref().unwrap_or_default();
+        let why = (state == ValueState::OptimizedOut).then(|| self.tree.frame.no_location(value));
+        NoValue::Variable {
+            name: name.to_owned(),
+            state,
+            why,
+        }
+    }
+
     fn variable(&mut self, value: &Rc<VariableValue<'p>>) -> Given<Held<'p>> {
         let lane = self.lane;
-        let name = || {
-            value
-                .variable
-                .name
-                .as_deref()
-                .unwrap_or_default()
-                .to_owned()
-        };
         let state = value.state(lane);
         // A variable that is completely optimised away may also have a place, but no part of it has a value.
         if !state.kind().is_readable() && state != ValueState::Unavailable {
-            return Err(NoValue::Variable {
-                name: name(),
-                state,
-            });
+            return Err(self.without_value(value, state));
         }
         if let Some(recovered) = value.recovered() {
             let earlier = self.recovered.take();
@@ -291,10 +291,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
             Some(bits) => bits,
             None => {
                 let read = value.bits(lane)?.map(Rc::new);
-                let bits = read.ok_or_else(|| NoValue::Variable {
-                    name: name(),
-                    state,
-                })?;
+                let bits = read.ok_or_else(|| self.without_value(value, state))?;
                 let die = value.variable.die;
                 self.variables.insert(die, Rc::clone(&bits));
                 bits

@@ -31,7 +31,7 @@ pub(super) fn parse<'t>(text: &'t str, is_type: IsType<'_>) -> Result<Vec<Node<'
         return Err(parser.expected("an operator or the end"));
     };
     if ASSIGNMENTS.contains(&sign) {
-        return Err(parser.unsupported("an assignment would change the program; it is only read"));
+        return Err(parser.unsupported("assignments are not supported: the program is only read"));
     }
     if sign == "," {
         return Err(parser.unsupported("the comma operator is not supported"));
@@ -43,7 +43,7 @@ const ASSIGNMENTS: &[&str] = &[
     "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=",
 ];
 
-const CHANGE: &str = "`++` and `--` would change the program; it is only read";
+const CHANGE: &str = "`++` and `--` are not supported: the program is only read";
 
 pub(super) struct Parser<'t, 'n> {
     tokens: Vec<Spanned<'t>>,
@@ -285,7 +285,9 @@ impl<'t> Parser<'t, '_> {
                     continue;
                 }
                 "(" => {
-                    return Err(self.unsupported("a call would run the program; it is only read"));
+                    return Err(
+                        self.unsupported("calls are not supported: the program is only read")
+                    );
                 }
                 "++" | "--" => return Err(self.unsupported(CHANGE)),
                 ".*" | "->*" => {
@@ -324,7 +326,7 @@ impl<'t> Parser<'t, '_> {
             }
             Token::Name(_) if self.is_type_word(self.peek()) => {
                 return Err(
-                    self.unsupported("a type has no value; `sizeof` has, and a cast: `(T) x`")
+                    self.unsupported("a type has no value; use `sizeof` or a cast, `(T) x`")
                 );
             }
             Token::Name(_) | Token::Sign("::") => {

@@ -191,7 +191,9 @@ impl<'t> Parser<'t, '_> {
             }
         }
         if matches!(self.peek(), Token::Sign("&" | "&&")) {
-            return Err(self.unsupported("nothing is cast to a reference; cast to a pointer"));
+            return Err(
+                self.unsupported("a cast to a reference is not supported; cast to a pointer")
+            );
         }
         let mut inner = Vec::new();
         if self.accept("(") {

@@ -120,7 +120,8 @@ impl LanePcDocument {
         let message = match function {
             Some(_) if found.is_known() => None,
             Some(_) => Some(
-                "the function has no DW_AT_LLVM_lane_pc: where inactive lanes are is not known"
+                "the function has no DW_AT_LLVM_lane_pc: the positions of inactive lanes are \
+                 unknown"
                     .into(),
             ),
             None => {

@@ -58,7 +58,7 @@ pub(super) struct Cell {
 pub(super) const LEGEND: [(&str, &str); 3] = [
     ("active", "active"),
     ("waiting", "waiting"),
-    ("elsewhere", "not in this frame, or not known"),
+    ("elsewhere", "not in this frame, or unknown"),
 ];
 
 impl LanePicture {
@@ -125,7 +125,7 @@ impl LanePicture {
         let (elsewhere, unknown) = without_pc;
         for (label, text, cells) in [
             ("elsewhere", "not active on entry", elsewhere),
-            ("unknown", "not active; where is not known", unknown),
+            ("unknown", "not active; position unknown", unknown),
         ] {
             if !cells.is_empty() {
                 rows.push(Row {
@@ -233,7 +233,7 @@ impl Cell {
             }
             (None, None) => match lane.place {
                 LanePlace::Unknown(why) => {
-                    format!("lane {number}: not active; where it is is not known: {why}")
+                    format!("lane {number}: not active; position unknown: {why}")
                 }
                 LanePlace::NotDispatched => format!("lane {number}: not started by the dispatch"),
                 LanePlace::Active | LanePlace::Waiting { .. } | LanePlace::Elsewhere => {

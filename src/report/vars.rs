@@ -17,7 +17,6 @@ use crate::debug_info::VariableKind;
 use crate::debug_info::types::TypeTable;
 use crate::display::{Mark, Options};
 use crate::error::Result;
-use crate::eval::LocationAttribute;
 use crate::inspect::{
     LocationReading, NOT_SAID, Stop, StopFrame, ValueState, ValueStateKind, VariableValue,
 };
@@ -28,8 +27,7 @@ use children::is_none;
 pub use empty::EmptyReason;
 pub use hidden::HiddenDocument;
 pub(super) use places::Places;
-pub(super) use recovered::RecoveredDocuments;
-pub use recovered::{AsOfDocument, RecoveredDocument};
+pub use recovered::{AsOfDocument, RecoveredDocument, RecoveredDocuments};
 use writer::Writer;
 
 /// The number of letters or entries that are charged for a line of output.
@@ -39,7 +37,7 @@ pub(super) const PER_LINE: u64 = 64;
 const PER_LANE: u64 = 8;
 
 /// The message for a waiting lane in which the variable has no value.
-const NOT_WAITING: &str = "it has no location where the lane waits, or one in registers that the wave has used for other lanes since";
+const NOT_WAITING: &str = "it has no location where the lane waits, or a location in registers that were reused for other lanes";
 
 /// A note on a value that holds for all lanes.
 #[non_exhaustive]
@@ -63,7 +61,7 @@ impl ValueNote {
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
-            ValueNote::Prologue => "the prologue is not over: it may not have been written yet",
+            ValueNote::Prologue => "stopped in the prologue; may not be set yet",
         }
     }
 }
@@ -72,7 +70,7 @@ impl ValueNote {
 pub(super) fn warnings(types: &TypeTable) -> Vec<Untrusted<'static>> {
     let bound = types.wrong_lower_bound().map(|bound| {
         format!(
-            "an array is said to start at the index {bound}, which its language does not have: the indices are those of the language"
+            "an array has the lower bound {bound}, which its language does not allow: the indices of the language are shown"
         )
     });
     bound.into_iter().map(Untrusted::from).collect()
@@ -80,7 +78,7 @@ pub(super) fn warnings(types: &TypeTable) -> Vec<Untrusted<'static>> {
 
 /// The note if EXEC is not known.
 const EXEC_UNKNOWN: &str =
-    "EXEC is not in the wave's registers: every lane is shown, whether it executes or not";
+    "EXEC is not among the wave's registers: every lane is shown, active or not";
 
 /// The document.
 #[non_exhaustive]
@@ -491,9 +489,14 @@ impl VarsDocument {
 
 /// Returns the message for a variable in a lane, for people. Returns `None` if the state needs no message.
 ///
+/// * `frame`: the frame of the variable.
 /// * `state`: the state of the variable in the lane.
 #[must_use]
-pub fn lane_message(value: &VariableValue<'_>, state: &ValueState) -> Option<String> {
+pub fn lane_message(
+    frame: &StopFrame<'_, '_, '_>,
+    value: &VariableValue<'_>,
+    state: &ValueState,
+) -> Option<String> {
     let not_understood = || value.not_understood().map(str::to_owned);
     match state {
         ValueState::Ok => not_understood(),
@@ -503,7 +506,7 @@ pub fn lane_message(value: &VariableValue<'_>, state: &ValueState) -> Option<Str
         ValueState::Ambiguous(reason) => Some(reason.to_string()),
         ValueState::Unsupported { what } => Some(what.clone()),
         ValueState::Error(error) => Some(error.to_string()),
-        ValueState::OptimizedOut => Some(reason(value).to_owned()),
+        ValueState::OptimizedOut => Some(frame.no_location(value)),
         ValueState::Unavailable => Some(NOT_SAID.to_owned()),
         ValueState::Inactive
         | ValueState::NotInFrame
@@ -517,15 +520,4 @@ fn doubts(value: &VariableValue<'_>) -> Option<String> {
     let doubt = value.doubts().first()?;
     let (start, end) = (doubt.bits.start, doubt.bits.end);
     Some(format!("bits {start} to {end}: {}", doubt.reason))
-}
-
-/// Returns the reason why the debugging information gives no value.
-fn reason(value: &VariableValue<'_>) -> &'static str {
-    let variable = &value.variable;
-    match variable.location {
-        _ if variable.is_omitted => "this instance of the function is without it",
-        None => "it has no location",
-        Some(LocationAttribute::List { .. }) => "it has no location at this address",
-        Some(LocationAttribute::Expression(_)) => "its location is undefined",
-    }
 }

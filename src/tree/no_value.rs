@@ -21,6 +21,8 @@ pub enum NoValue {
         name: String,
         /// The known state of its value.
         state: ValueState,
+        /// The reason why the debugging information gives no value, if that is the state.
+        why: Option<String>,
     },
     /// Required bits were optimized away.
     OptimizedOut,
@@ -113,25 +115,16 @@ impl fmt::Display for NoValue {
         match self {
             NoValue::Inactive => f.write_str("the lane does not execute here"),
             NoValue::NotInFrame => f.write_str("the lane did not enter this function"),
-            NoValue::Variable {
-                name,
-                state: ValueState::Error(error),
-            } => write!(f, "`{name}`: {error}"),
-            NoValue::Variable {
-                name,
-                state: ValueState::OptimizedOut,
-            } => write!(f, "`{name}` is optimized out"),
-            NoValue::Variable {
-                name,
-                state: ValueState::Ambiguous(reason),
-            } => write!(f, "`{name}`: {reason}"),
-            NoValue::Variable {
-                name,
-                state: ValueState::Unsupported { what },
-            } => write!(f, "`{name}`: {what}"),
-            NoValue::Variable { name, state } => write!(f, "`{name}` is {}", state.name()),
+            NoValue::Variable { name, state, why } => match (state, why) {
+                (ValueState::Error(error), _) => write!(f, "`{name}`: {error}"),
+                (ValueState::Ambiguous(reason), _) => write!(f, "`{name}`: {reason}"),
+                (ValueState::Unsupported { what }, _) => write!(f, "`{name}`: {what}"),
+                (ValueState::OptimizedOut, Some(why)) => write!(f, "`{name}`: {why}"),
+                (ValueState::OptimizedOut, None) => write!(f, "`{name}` is optimized out"),
+                (other, _) => write!(f, "`{name}` is {}", other.name()),
+            },
             NoValue::OptimizedOut => f.write_str("it needs bits that were optimized out"),
-            NoValue::Unavailable => f.write_str("the wave does not say what is there"),
+            NoValue::Unavailable => f.write_str("the register or memory is not available"),
             NoValue::DivisionByZero => f.write_str("division by zero"),
             NoValue::NullPointer(AddressSpace::None) => f.write_str("the pointer is null"),
             NoValue::NullPointer(space) => {
@@ -142,7 +135,7 @@ impl fmt::Display for NoValue {
             }
             NoValue::NoAddress(reason) => write!(f, "it has no address: {reason}"),
             NoValue::OutsideOfObject => {
-                f.write_str("it lies outside of an object that is not in memory")
+                f.write_str("it is outside of an object that is not in memory")
             }
             NoValue::NotInSpace { from, address, to } => {
                 write!(f, "{from}#{address:#x} is not in the address space {to}")
@@ -155,7 +148,7 @@ impl fmt::Display for NoValue {
                     Limit::Value.name()
                 )
             }
-            NoValue::UnknownLayout => f.write_str("where it starts is not known"),
+            NoValue::UnknownLayout => f.write_str("its start is unknown"),
             NoValue::OutOfBounds {
                 index, count: 0, ..
             } => {
@@ -174,10 +167,8 @@ impl fmt::Display for NoValue {
             }
             NoValue::OtherVariant {
                 present: Some(name),
-            } => write!(f, "the variant that is present is `{name}`"),
-            NoValue::OtherVariant { present: None } => {
-                f.write_str("the variant that has it is not present")
-            }
+            } => write!(f, "the active variant is `{name}`"),
+            NoValue::OtherVariant { present: None } => f.write_str("its variant is not active"),
             NoValue::NoVariant(why) => f.write_str(why),
             NoValue::Error(error) => error.fmt(f),
         }

@@ -60,7 +60,7 @@ fn start_in_memory(
 ) -> Result<(AddressSpace, i128), NoValue> {
     let nowhere = |reason: String| Err(NoValue::NoAddress(reason));
     let Some(location) = location else {
-        return nowhere("it is a value, and in no place".to_owned());
+        return nowhere("it is a value without a place".to_owned());
     };
     let Some(place) = location.single() else {
         return nowhere("it is in several places".to_owned());

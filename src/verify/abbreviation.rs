@@ -23,15 +23,15 @@ use crate::meter::Meter;
 rules! {
     END "abbrev-end" Error "DWARF 5 §7.5.3"
         "a table of abbreviations does not end"
-        "Its last entry is the code 0. A reader takes what comes after the table for more of it, or gives up all units that have the table: no \
-         function, type or variable of theirs is found.";
+        "The last entry of a table is the code 0. Without it, a reader takes the bytes after the table for more entries, or rejects all units \
+         that use the table. Their functions, types and variables are then missing.";
     TWICE "abbrev-attribute-twice" Error "DWARF 5 §2.2"
-        "an abbreviation has the same attribute twice"
-        "An entry has an attribute once. A debugger takes either of the two values, and need not take the same as another debugger.";
+        "an abbreviation lists an attribute twice"
+        "An entry can have an attribute only once. Debuggers use either of the two values, and may disagree.";
     FORM "abbrev-form" Error "DWARF 5 §7.5.4"
-        "an attribute has a form of a class that is not allowed for it"
-        "Table 7.5 says for each attribute which classes of values it has, and table 7.6 which class a form is of. A debugger expects a value of \
-         those classes, and ignores the attribute: the line, the address or the type that it tells is lost.";
+        "an attribute has a form whose class is not allowed for it"
+        "Table 7.5 lists the classes of each attribute, and table 7.6 the class of each form. A debugger ignores an attribute of another class, \
+         so the line, address or type that it gives is lost.";
 }
 
 /// A set of classes of values. Source: DWARF 5 §7.5.5.
@@ -278,7 +278,8 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
             findings: &mut *findings,
         };
         if table.check(bytes, subject.meter()).is_err() {
-            let message = format!("the table at {start:#x} goes on to the end of the section");
+            let message =
+                format!("the table at {start:#x} does not end before the end of the section");
             let finding = Finding::new(&END, section, message);
             findings.add(finding.at(start as u64));
         }

@@ -20,40 +20,41 @@ use crate::rule::Rule;
 rules! {
     LENGTH "aranges-length" Error "DWARF 5 §6.1.2"
         "the length of a set of address ranges is invalid"
-        "A set starts with the number of bytes that follow. One that goes past the end of the section, or is too small for the header, cannot be \
-         read; nor can any set after it, because nobody knows where it starts.";
+        "A set starts with the number of bytes that follow. If it goes past the end of the section, or is too small for the header, neither the \
+         set nor any set after it can be read.";
     HEADER "aranges-header" Error "DWARF 5 §6.1.2"
         "the header of a set of address ranges is invalid"
-        "The version is 2 in all versions of DWARF; addresses have the size of the target's, 8 bytes, and there are no segment selectors. With other \
-         sizes addresses are read from the wrong bytes.";
+        "The version is 2 in all versions of DWARF. Addresses have 8 bytes on this target, and there are no segment selectors. With other sizes, \
+         addresses are read from the wrong bytes.";
     ALIGNMENT "aranges-alignment" Warning "DWARF 5 §6.1.2"
         "a set of address ranges ends within a tuple"
-        "The first tuple is at a multiple of the size of a tuple, counted from the start of the set, and the set ends after a whole tuple. Where it \
-         does not, the producer did not align, and readers that do take other bytes for addresses.";
+        "The first tuple starts at a multiple of the tuple size, counted from the start of the set, and the set ends after a whole tuple. Otherwise \
+         the producer did not align the tuples, and readers that do align them read wrong addresses.";
     TERMINATOR "aranges-terminator" Warning "DWARF 5 §6.1.2"
         "a set of address ranges does not end with a tuple of zeros"
-        "The last tuple, and no other, is an address and a length of zero. Some readers go on until they find it, others stop at the first: what is \
-         after it is lost for them.";
+        "Only the last tuple has an address and a length of zero. Some readers go on until they find such a tuple. Others stop at the first one and \
+         miss the rest.";
     UNIT "aranges-unit" Error "DWARF 5 §6.1.2"
         "a set of address ranges belongs to no unit"
-        "No unit of .debug_info starts at the offset in the header, so that the addresses belong to nothing.";
+        "No unit of .debug_info starts at the offset in the header, so the addresses belong to no unit.";
     OUTSIDE "aranges-outside" Error "DWARF 5 §6.1.2"
         "an address range is outside of the program"
-        "It does not lie within the sections that are loaded. Its start or its length is wrong, or was not relocated.";
+        "The range is not inside the loaded sections. Its start or its length is wrong, or was not relocated.";
     FOREIGN "aranges-foreign-code" Error "DWARF 5 §6.1.2"
         "an address range is not code of its unit"
-        "It has no code of the unit, or code of another one. The code of a unit is that of DW_AT_low_pc, DW_AT_high_pc and DW_AT_ranges of its first \
-         entry; what lies between functions, to align them, is nobody's. A debugger looks for the function in the unit that is named here, and does \
+        "The range contains no code of the unit, or code of another unit. The code of a unit is given by DW_AT_low_pc, DW_AT_high_pc and \
+         DW_AT_ranges of its first entry; padding between functions belongs to no unit. A debugger looks for the function in the wrong unit and does \
          not find it.";
     LEFT_OUT "aranges-left-out" Error "DWARF 5 §6.1.2"
         "a set of address ranges omits code of its unit"
-        "A debugger that goes by the section finds no unit for these addresses: no function, no line, no variables.";
+        "A debugger that relies on the section finds no unit for these addresses, and shows no function, line or variables there.";
     OVERLAP "aranges-overlap" Warning "DWARF 5 §6.1.2"
         "two units claim the same addresses"
-        "A debugger takes either of them, and need not take the same one as another debugger.";
+        "Debuggers use either of them, and may disagree.";
     NO_SET "aranges-no-set" Note "DWARF 5 §6.1.2"
         "units with code have no set of address ranges"
-        "The section has sets for other units. Some debuggers read such units when they find nothing in the section, others believe it.";
+        "The section has sets for other units. Some debuggers read the other units when they find nothing in the section. Others rely on \
+         the section and miss them.";
 }
 
 /// The sets of one unit: the offset of the first set, and the ranges with the offsets of their tuples.
@@ -138,12 +139,12 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
     fn set(&mut self, set: &AddressRangeSet<'_>) {
         let at = set.offset;
         if set.version != 2 {
-            let message = format!("version {} is not known", set.version);
+            let message = format!("unknown version {}", set.version);
             return self.add(&HEADER, message, at);
         }
         if set.address_size != 8 || set.segment_size != 0 {
             let message = format!(
-                "addresses have {} bytes and segment selectors {}, where a process has 8 and 0",
+                "addresses have {} bytes and segment selectors {}; a process has 8 and 0",
                 set.address_size, set.segment_size
             );
             return self.add(&HEADER, message, at);
@@ -171,14 +172,19 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         let at = set.offset;
         let size = set.end.saturating_sub(at);
         if !size.is_multiple_of(16) {
-            let message = format!("it has {size:#x} bytes, no multiple of the 16 of a tuple");
+            let message =
+                format!("its size, {size:#x} bytes, is not a multiple of the tuple size, 16");
             self.add(&ALIGNMENT, message, at);
         }
         match set.bytes_after_end() {
-            None => self.add(&TERMINATOR, "no tuple of zeros ends it".to_owned(), at),
+            None => self.add(
+                &TERMINATOR,
+                "it has no terminating tuple of zeros".to_owned(),
+                at,
+            ),
             Some(0) => {}
             Some(more) => {
-                let message = format!("{more:#x} bytes are after the tuple of zeros");
+                let message = format!("{more:#x} bytes follow the tuple of zeros");
                 self.add(&TERMINATOR, message, at);
             }
         }
@@ -195,7 +201,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         }
         if !is_loaded {
             let message = format!(
-                "{:#x}..{:#x} is not in a section that is loaded",
+                "{:#x}..{:#x} is not in a loaded section",
                 range.start, range.end
             );
             let finding = Finding::new(&OUTSIDE, SECTION, message);
@@ -268,9 +274,11 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
             let text = format!("{:#x}..{:#x}", range.start, range.end);
             let problem = if let Some((code, other)) = owners.other(range, unit, own) {
                 let (start, end) = (code.start, code.end);
-                format!("{text} has {start:#x}..{end:#x}, which is code of the unit at {other:#x}")
+                format!(
+                    "{text} contains {start:#x}..{end:#x}, which belongs to the unit at {other:#x}"
+                )
             } else if first_from(own, range.start).is_none_or(|code| code.start >= range.end) {
-                format!("{text} has no code of the unit at {unit:#x}")
+                format!("{text} contains no code of the unit at {unit:#x}")
             } else {
                 continue;
             };
@@ -297,7 +305,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         };
         for range in code.iter().filter(|range| !contains(&all, range)) {
             let message = format!(
-                "{:#x}..{:#x} of the unit at {unit:#x} is not in it as a whole",
+                "{:#x}..{:#x} of the unit at {unit:#x} is not completely covered",
                 range.start, range.end
             );
             let finding = Finding::new(&LEFT_OUT, SECTION, message);

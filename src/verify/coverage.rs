@@ -10,33 +10,34 @@ use crate::frame::Fde;
 rules! {
     RANGE_EMPTY "cfi-range-empty" Warning "DWARF 5 §6.4.1"
         "a frame description entry covers no code"
-        "The address range of the entry is zero, so that no address finds it. Linkers leave such entries behind for functions they dropped.";
+        "The address range of the entry is empty, so it applies to no address. Linkers leave such entries behind for functions that they \
+         dropped.";
     DROPPED "cfi-dropped-code" Note "DWARF 5 §6.4.1"
         "frame description entries cover code that the linker dropped"
-        "The linker dropped a function that nothing uses or that another file has as well, or made one of two with the same code. \
-         It cannot take entries out of the section, so that it writes 0 or another address without code in them, or the address of the \
-         other function. No program counter finds such an entry.";
+        "The linker dropped an unused or duplicate function, or merged two functions with the same code. It cannot remove entries from \
+         the section. It writes 0 or another address without code into them, or the address of the other function. No program counter \
+         finds such an entry.";
     OUTSIDE "cfi-range-outside-code" Error "DWARF 5 §6.4.1"
         "a frame description entry covers addresses without code"
-        "The range of the entry does not lie within one executable section. Its start or its length is wrong, or was not relocated; \
-         the function it was made for has no entry.";
+        "The range of the entry is not inside one executable section. Its start or its length is wrong, or was not relocated, and \
+         its function has no entry.";
     OVERLAP "cfi-range-overlap" Error "DWARF 5 §6.4.1"
         "two frame description entries cover the same code"
-        "A debugger takes either of them, and need not take the same one as another debugger.";
+        "Debuggers use either of them, and may disagree.";
     FUNCTION_WITHOUT "cfi-function-without-fde" Warning "DWARF 5 §6.4"
         "a function has no frame description entry"
         "A debugger that stops in the function cannot find its caller. In assembly, .cfi_startproc and .cfi_endproc make the entry.";
     NOT_A_FUNCTION "cfi-range-not-function" Warning "DWARF 5 §6.4.1"
-        "the range of a frame description entry is not that of a function"
-        "Compilers write one entry for each function, from its first to its last instruction. Where the two differ, part of a function \
-         has no rules, or the rules of another one.";
+        "the range of a frame description entry differs from that of its function"
+        "Compilers write one entry for each function, from its first to its last instruction. If the ranges differ, part of a function \
+         has no rules, or the rules of another function.";
     MISSING "cfi-missing" Note "DWARF 5 §6.4"
         "there is no call frame information"
-        "No function of the code object can be unwound. With -g compilers for AMDGPU write .debug_frame.";
+        "No function of the code object can be unwound. Compilers for AMDGPU write .debug_frame with -g.";
     EMPTY "cfi-empty" Note "HET A.6.4.1"
         "frame description entries have no instructions"
-        "These entries have no instructions: no rule for the CFA, none for the return address. A debugger cannot unwind their functions. \
-         LLVM 22 writes such entries for every function, LLVM 24 writes their rules.";
+        "These entries give no rules for the CFA or the return address, so a debugger cannot unwind their functions. LLVM 22 writes such \
+         entries for every function. LLVM 24 writes the rules.";
 }
 
 /// Checks the code that the entries cover. Returns the entries whose code the linker kept.
@@ -49,7 +50,7 @@ pub(super) fn check<'a>(
     if subject.frame_section().bytes().is_empty() {
         if let (true, Some(first)) = (subject.has_debug_info(), subject.symbols().first()) {
             let message = format!(
-                "there is no .debug_frame, for {} functions",
+                ".debug_frame is missing, for {} functions",
                 subject.symbols().len()
             );
             findings.add(Finding::new(&MISSING, ".debug_frame", message).pc(first.range.start));
@@ -72,7 +73,7 @@ pub(super) fn check<'a>(
     });
     if let Some(first) = dropped.first() {
         let message = format!(
-            "{} of {} entries are for functions that the linker dropped",
+            "{} of {} entries cover functions that the linker dropped",
             dropped.len(),
             fdes.len()
         );
@@ -116,12 +117,12 @@ fn check_range(
     section: &'static str,
 ) -> Option<Finding> {
     if start >= end {
-        let message = format!("it is for 0 bytes at {start:#x}");
+        let message = format!("it covers 0 bytes at {start:#x}");
         return Some(Finding::new(&RANGE_EMPTY, section, message));
     }
     let within = |range: &core::ops::Range<u64>| range.start <= start && end <= range.end;
     if !subject.executable.iter().any(within) {
-        let message = format!("{start:#x}..{end:#x} is not within an executable section");
+        let message = format!("{start:#x}..{end:#x} is not inside an executable section");
         return Some(Finding::new(&OUTSIDE, section, message));
     }
     let at = subject
@@ -145,10 +146,10 @@ fn check_range(
             let fde = end.saturating_sub(start);
             let function = symbol.range.end.saturating_sub(symbol.range.start);
             let message = format!(
-                "it is for {fde:#x} bytes, and {} has {function:#x}",
+                "it covers {fde:#x} bytes, and {} has {function:#x}",
                 symbol.name
             );
-            (message, "the length of the entry is that of the function")
+            (message, "give the entry the length of the function")
         }
         (None, Some(symbol)) if !symbol.range.is_empty() => {
             let inside = start.saturating_sub(symbol.range.start);
@@ -156,7 +157,7 @@ fn check_range(
                 "it starts {inside:#x} bytes after the start of {}",
                 symbol.name
             );
-            (message, "the entry starts where the function starts")
+            (message, "start the entry at the start of the function")
         }
         // Static functions are missing in the symbols that the linker exports.
         (None, _) if !subject.has_all_symbols || subject.has_function_at(start) => return None,
@@ -164,7 +165,7 @@ fn check_range(
         (None, _) if subject.is_made_by_linker(start) => return None,
         (None, _) => (
             format!("no function is at {start:#x}"),
-            "the entry starts where a function starts",
+            "start the entry at the start of a function",
         ),
     };
     Some(Finding::new(&NOT_A_FUNCTION, section, message).help(help))
@@ -210,7 +211,7 @@ fn check_functions(
             .take(16)
             .any(|(_, end, _)| pc < *end);
         if !covered {
-            let message = format!("no entry is for {} at {pc:#x}", symbol.name);
+            let message = format!("no entry covers {} at {pc:#x}", symbol.name);
             findings.add(Finding::new(&FUNCTION_WITHOUT, section, message).pc(pc));
         }
     }
@@ -241,6 +242,6 @@ fn check_empty(fdes: &[Fde<'_>], section: &'static str, findings: &mut Findings)
             .example()
             .at(offset)
             .pc(pc)
-            .help("LLVM 22 writes such entries for every function, LLVM 24 writes their rules"),
+            .help("LLVM 22 writes such entries for every function; LLVM 24 writes the rules"),
     );
 }

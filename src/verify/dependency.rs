@@ -12,9 +12,9 @@ use super::rule::rules;
 rules! {
     CIRCULAR "cfi-circular" Error "HET A.6.4.1"
         "rules depend on each other in a circle"
-        "By the text the rule register(R) takes what the same row says of R, and DW_OP_LLVM_call_frame_entry_reg likewise. Where that leads \
-         back to the register it started from there is no answer, and the text calls it ill-formed. Readers that take the present contents of R \
-         for register(R) have one, others have not: that two registers were swapped cannot be said in this way.";
+        "According to the specification, the rule register(R) and DW_OP_LLVM_call_frame_entry_reg use the rule of R in the same row. If that \
+         leads back to the first register, the rules are ill-formed and have no result. Some readers use the current contents of R instead. A \
+         swap of two registers cannot be described in this way.";
 }
 
 /// The pseudo-register of the CFA.

@@ -17,10 +17,10 @@ use crate::meter::Meter;
 
 rules! {
     RETURN_ADDRESS_VALUE "cfi-return-address-value" Error "HET A.6.4.1"
-        "the value of the return address is given as its location"
-        "DW_CFA_expression gives the location at which the return address lies. This one computes an address from the contents of \
-         registers alone, and not from the stack: what it computes is the return address itself, and a debugger that follows it reads the \
-         caller's program counter from the caller's instructions. GCC writes this for every function of amdgcn.";
+        "the rule gives the value of the return address as its location"
+        "DW_CFA_expression must give the location of the return address. This expression computes the return address itself, from \
+         registers alone. A debugger that follows it reads the caller's program counter from the caller's instructions. GCC writes this \
+         for every function of amdgcn.";
 }
 
 /// The use of an expression.
@@ -245,9 +245,10 @@ fn return_address_value(outcome: &Outcome, section: &'static str) -> Option<Find
         return None;
     };
     (place.sources == Sources::REGISTERS).then(|| {
-        let message = "its location is said to be in memory, at an address that registers hold";
+        let message = "the rule says that it is in memory, at an address computed from registers";
         Finding::new(&RETURN_ADDRESS_VALUE, section, message).help(
-            "DW_CFA_val_expression gives a value; a return address in two registers is DW_OP_regx, DW_OP_piece 4, DW_OP_regx, DW_OP_piece 4",
+            "use DW_CFA_val_expression for a value; a return address in two registers is DW_OP_regx, DW_OP_piece 4, DW_OP_regx, DW_OP_piece \
+             4",
         )
     })
 }

@@ -20,23 +20,24 @@ use crate::rule::Rule;
 rules! {
     OFFSET "line-offset" Error "DWARF 5 §3.1.1"
         "a unit's line table is outside of the section"
-        "DW_AT_stmt_list is the offset of its header in .debug_line. Without the table no code of the unit has a line, and files have no names.";
+        "DW_AT_stmt_list is the offset of the table's header in .debug_line. Without the table, the code of the unit has no lines, and files \
+         have no names.";
     TABLE "line-table" Error "DWARF 5 §6.2.4"
         "a line table cannot be read"
-        "Its header has a version or sizes that nobody knows, or an instruction goes past its end. Code after that place has no line.";
+        "Its header has an unknown version or unknown sizes, or an instruction goes past its end. The code after that place has no lines.";
     SHARED "line-shared" Warning "DWARF 5 §3.1.1"
         "two compilation units have the same line table"
-        "Each has a table of its own: a debugger that looks for the unit of a line finds either of them.";
+        "Each unit must have its own table. A debugger that looks for the unit of a line finds either of them.";
     DIRECTORY "line-directory" Error "DWARF 5 §6.2.4"
         "a file is in a directory that is not listed"
-        "A debugger takes another directory, or none, and does not find the source.";
+        "A debugger uses another directory, or none, and does not find the source.";
     FILE "line-file" Error "DWARF 5 §6.2.4.1"
         "a row names a file that is not listed"
         "A debugger attributes this code to the wrong file, or to none.";
     BACKWARDS "line-backwards" Error "DWARF 5 §6.2.5"
-        "addresses of a sequence go back"
-        "They only ascend within a sequence. A debugger searches in rows that are not sorted, and attributes code to the wrong line; some drop \
-         the rest of the sequence.";
+        "addresses of a sequence decrease"
+        "Addresses must ascend within a sequence. A debugger that searches unsorted rows attributes code to the wrong line, and some debuggers \
+         drop the rest of the sequence.";
 }
 
 /// Checks the tables of all units.
@@ -134,10 +135,10 @@ impl Table<'_> {
                 let directory = file.directory_index();
                 let message = match directories.checked_sub(1) {
                     Some(last) => format!(
-                        "file {n} is in directory {directory}, and directories are 0 to {last}"
+                        "file {n} is in directory {directory}, but directories are 0 to {last}"
                     ),
                     None => format!(
-                        "file {n} is in directory {directory}, and there are no directories"
+                        "file {n} is in directory {directory}, but there are no directories"
                     ),
                 };
                 self.add(&DIRECTORY, message);
@@ -186,12 +187,12 @@ impl Table<'_> {
                 Some(last) => format!("files are {first} to {last}"),
                 None => "there are no files".to_owned(),
             };
-            let message = format!("the row of {address:#x} is of file {file}, and {listed}");
+            let message = format!("the row of {address:#x} names file {file}, but {listed}");
             let finding = Finding::new(&FILE, self.section, message).at(self.offset as u64);
             self.findings.add(finding.pc(address));
         }
         if let Some((from, to)) = backwards {
-            let message = format!("after the row of {from:#x} comes one of {to:#x}");
+            let message = format!("the row of {to:#x} follows the row of {from:#x}");
             let finding = Finding::new(&BACKWARDS, self.section, message).at(self.offset as u64);
             self.findings.add(finding.pc(to));
         }

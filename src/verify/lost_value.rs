@@ -11,10 +11,10 @@ use crate::plural::counted;
 rules! {
     LOST_VALUE "loc-lost-value" Note "DWARF 5 §2.6.2"
         "the machine code keeps a value at addresses without a location"
-        "Where its location list ends, the variable is \"optimized out\" to a debugger. By the machine code, the value that it had at the last address that the \
-         list covers is still in a register or on the stack: unless the variable has changed since, which the code alone does not tell, an entry with that place \
-         would show it. Following all values takes longer than all other rules together, so that this rule counts only where it is chosen by its name: \
-         `--warn loc-lost-value`, `--rules loc-lost-value`.";
+        "After the end of its location list, a debugger shows the variable as \"optimized out\". According to the machine code, its last value in the list is \
+         still in a register or on the stack. An entry with that place would show it, unless the variable has changed since, which the code alone does not tell. \
+         Following all values takes longer than all other rules together, so this rule is active only if it is named: `--warn loc-lost-value`, `--rules \
+         loc-lost-value`.";
 }
 
 /// The maximum number of ranges in a message.
@@ -55,10 +55,10 @@ fn finding(lost: &LostVariable<'_>) -> Finding {
         texts.push(counted(more as u64, "more range"));
     }
     let message = format!(
-        "the last known value of `{name}` is kept for {bytes} more of its scope, where its location list says nothing: {}",
+        "the machine code keeps the last known value of `{name}` for {bytes} more of its scope, without an entry in its location list: {}",
         texts.join("; ")
     );
-    let help = "the location list can have an entry with this place, unless the variable changes there or before";
+    let help = "add an entry with this place to the location list, unless the variable changes there or before";
     let finding = Finding::new(&LOST_VALUE, ".debug_info", message);
     let finding = finding.at(lost.variable.die.offset).help(help);
     match lost.ranges.first() {

@@ -13,14 +13,13 @@ use crate::rule::Rule;
 rules! {
     REGISTER_SIZE "cfi-register-size" Error "HET A.6.4.1"
         "a register and the value of its rule differ in size"
-        "Another register that holds it must have its size; the address of val_offset(N) has the size of addresses in the CFA's space; \
-         and a register from which a CFA is computed has the size of an address there. A debugger would have to make bits up, or \
-         to drop some.";
+        "A register that holds the value of another must have the same size. The address of val_offset(N) has the size of addresses in \
+         the CFA's space, and so must a register from which a CFA is computed. A debugger would have to invent or drop bits.";
     UNSCALED "cfi-cfa-unscaled" Error "USAGE \"Call Frame Information\""
-        "the CFA uses the stack pointer of one lane as that of the wavefront"
-        "Where scratch is reached by scratch_* instructions the stack pointer counts the bytes of one lane. An address of the space \
-         private_wave counts those of all lanes: it is the stack pointer times the number of lanes. Without that every register that was saved on \
-         the stack is looked for in the wrong place. LLVM made this mistake until 2026.";
+        "the CFA uses the stack pointer of one lane as the stack pointer of the wavefront"
+        "In code that uses scratch_* instructions, the stack pointer counts the bytes of one lane. An address in private_wave counts the bytes of \
+         all lanes, so it is the stack pointer times the number of lanes. Without this factor, a debugger looks for every saved register in the \
+         wrong place. LLVM made this mistake until 2026.";
 }
 
 /// Returns the registers whose value on entry an expression uses. Stops at an operation that cannot be decoded.
@@ -43,7 +42,7 @@ pub(super) fn register_sizes(facts: &Facts<'_>, register: u64, saved_in: u64) ->
     );
     (needed != found).then(|| {
         format!(
-            "{} has {needed} bits, and {}, which is said to hold it, {found}",
+            "{} has {needed} bits, but the rule says that it is in {}, which has {found}",
             facts.register_name(register),
             facts.register_name(saved_in)
         )
@@ -62,7 +61,7 @@ pub(super) fn value_size(facts: &Facts<'_>, register: u64, space: Option<u64>) -
     let needed = facts.register_bits(register)?;
     (needed != bits).then(|| {
         format!(
-            "{} has {needed} bits, and an address in {}, where the CFA is, {bits}",
+            "{} has {needed} bits, and an address in {}, the space of the CFA, has {bits}",
             facts.register_name(register),
             space.name()
         )
@@ -80,7 +79,7 @@ pub(super) fn check_cfa(
     let found = facts.register_bits(register)?;
     if found != bits {
         let message = format!(
-            "{name} has {found} bits, and an address in {} {bits}",
+            "{name} has {found} bits, and an address in {} has {bits}",
             space.name()
         );
         let help =
@@ -93,7 +92,7 @@ pub(super) fn check_cfa(
     let counts_lane = facts.processor.scratch_addressing() == Some(ScratchAddressing::Flat);
     if space == AddressSpace::PrivateWave && is_scalar && counts_lane {
         let message = format!(
-            "on {} {name} counts the bytes of one lane, and an address in {} those of all",
+            "on {}, {name} counts the bytes of one lane, and an address in {} the bytes of all lanes",
             facts.processor.name(),
             space.name()
         );

@@ -8,8 +8,8 @@ use crate::debug_info::package_index::PackageIndex;
 rules! {
     OVERLAP "package-overlap" Error "DWARF 5 §7.3.5.3"
         "two units of a package share bytes of a section"
-        "The index of a package tells which part of each section is a unit's. Where two parts overlap, a debugger reads the entries, the names or the \
-         lines of another unit. Units of one .dwo file may share all of a part, but for the units themselves.";
+        "The index of a package gives each unit a part of each section. If two parts overlap, a debugger reads the entries, names or lines of another \
+         unit. Units of one .dwo file may share all parts except the units themselves.";
 }
 
 /// Checks both indices.
@@ -72,7 +72,7 @@ fn overlap(index: &PackageIndex<'_>, column: usize) -> Option<(usize, String)> {
             && !(may_share && (part.start, part.end) == (before.start, before.end))
         {
             let message = format!(
-                "{name} of {:#018x} is [{:#x}, {:#x}), that of {:#018x} is [{:#x}, {:#x})",
+                "{name} of {:#018x} is [{:#x}, {:#x}), and {name} of {:#018x} is [{:#x}, {:#x})",
                 before.signature, before.start, before.end, part.signature, part.start, part.end
             );
             return Some((part.slot, message));

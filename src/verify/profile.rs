@@ -51,21 +51,21 @@ impl Rule {
         const WHO: &[(&str, &str)] = &[
             (
                 "target-",
-                "who maintains this program: the processor is newer than it",
+                "the maintainers of hetdwarf: the processor is newer than this version",
             ),
             (
                 "cfi-range-",
-                "the linker or its script, which moved or dropped code and left its entries; else the compiler",
+                "the linker or its script, if it moved or dropped code and kept the entries; otherwise the compiler",
             ),
             (
                 "cfi-",
-                "the compiler's frame lowering; in assembly, who wrote the .cfi directives",
+                "the compiler's frame lowering; in assembly, the author of the .cfi directives",
             ),
             ("expr-", "the compiler's debugging information"),
             ("loc-", "the compiler's debugging information"),
             (
                 "names-",
-                "the compiler, or the linker where it merges .debug_names",
+                "the compiler, or a linker that merges .debug_names",
             ),
             ("aranges-", "the compiler"),
             (

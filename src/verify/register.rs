@@ -8,16 +8,17 @@ use crate::rule::Rule;
 rules! {
     RESERVED "register-reserved" Error "USAGE \"Register Identifier\""
         "a register number is reserved"
-        "No register has this number today; a later processor may give it one. A debugger cannot read it. The numbers are those of USAGE, \
-         which `hetdwarf regs` prints, and are neither the hardware's nor the assembler's: s64 is 1088, because 96 to 127 are reserved.";
+        "No register has this number today; a later processor may define one. A debugger cannot read it. The numbers are defined by \
+         USAGE, and `hetdwarf regs` prints them. They differ from the numbers of the hardware and the assembler: s64 is 1088, because 96 \
+         to 127 are reserved.";
     WAVE_SIZE "register-wave-size" Error "USAGE \"Register Identifier\""
-        "a register belongs to the other wave size"
-        "Vector registers, EXEC and VCC have one number for wavefronts of 32 lanes and another for 64. In code for one size \
-         a register of the other does not exist. Back ends that choose the mapping per module, and not per function, make this mistake.";
+        "a register belongs to another wave size"
+        "Vector registers, EXEC and VCC have different numbers in wavefronts of 32 and 64 lanes. In code for one size, the registers \
+         of the other do not exist. Compilers that choose the mapping per module instead of per function make this mistake.";
     PROCESSOR "register-not-on-processor" Error "USAGE \"Register Identifier\""
         "the processor has no such register"
-        "Only some processors have accumulation registers (AGPRs), or more than 256 vector registers. A debugger that asks \
-         the hardware for it gets nothing, or another register.";
+        "Only some processors have accumulation registers (AGPRs) or more than 256 vector registers. A debugger that asks \
+         the hardware for the register gets nothing, or another register.";
 }
 
 /// The registers that are known to exist in the code. Nearly all rules are about the same hundred registers.
@@ -65,7 +66,7 @@ pub(super) fn check(facts: &Facts<'_>, number: u64) -> Option<(&'static Rule, St
         && of != wave_size
     {
         let message = format!(
-            "register {number} is {register} of wavefronts of {} lanes, and this code is for {}",
+            "register {number} is {register} of wavefronts of {} lanes, but this code is for {}",
             of.lanes(),
             wave_size.lanes()
         );

@@ -12,45 +12,45 @@ use crate::meter::Meter;
 rules! {
     LENGTH "cfi-entry-length" Error "DWARF 5 §6.4.1"
         "the length of an entry is invalid"
-        "An entry starts with the number of bytes that follow. One that goes past the end of the section, or has a value that the format \
-         reserves, cannot be read; nor can any entry after it, because nobody knows where it starts.";
+        "An entry starts with the number of bytes that follow. If this length goes past the end of the section or is reserved, neither \
+         the entry nor any entry after it can be read.";
     ENTRY "cfi-entry" Error "DWARF 5 §6.4.1"
         "an entry cannot be read"
         "A field of the entry is missing, runs past the end of the entry or has a value that the format does not define. A debugger cannot \
          unwind the functions that need it.";
     CIE_POINTER "cfi-cie-pointer" Error "DWARF 5 §6.4.1"
         "a frame description entry belongs to no common information entry"
-        "The CIE_pointer of a frame description entry is the offset of its common information entry in the section. Where none starts at \
-         that offset, nothing in the entry can be interpreted, and its function cannot be unwound.";
+        "The CIE_pointer of a frame description entry is the offset of its common information entry in the section. None starts at that \
+         offset, so the entry cannot be interpreted and its function cannot be unwound.";
     VERSION "cfi-version" Error "DWARF 5 §6.4.1"
         "the version of a common information entry is unknown"
-        "Call frame information has versions of its own: 1 in DWARF 2, 3 in DWARF 3, 4 since DWARF 4. The fields of any other are unknown, \
-         so that its functions cannot be unwound.";
+        "Call frame information has its own versions: 1 in DWARF 2, 3 in DWARF 3, 4 since DWARF 4. The fields of other versions are \
+         unknown, so the functions of the entry cannot be unwound.";
     AUGMENTATION "cfi-augmentation" Warning "HET A.6.4.1"
         "an augmentation string names unknown extensions"
-        "The augmentation string tells which vendor's extensions the entry uses, as [vendor:vX.Y:options]. A reader that does not know the \
-         vendor or the major version must not interpret the instructions; it can list the range of code and nothing else. Known are \
-         [amd:v0.Y], [amdgpu:v0.Y] and [llvm:v0.Y], the empty string, and the letters of .eh_frame.";
+        "The augmentation string names the vendor extensions of the entry, as [vendor:vX.Y:options]. A reader that does not know the \
+         vendor or the major version must not interpret the instructions; it can use only the range of code. Known are [amd:v0.Y], \
+         [amdgpu:v0.Y] and [llvm:v0.Y], the empty string, and the letters of .eh_frame.";
     ADDRESS_SIZE "cfi-address-size" Error "DWARF 5 §6.4.1"
-        "an entry has another address size than the process"
-        "An AMDGPU process has addresses of 8 bytes and no segments (USAGE \"Call Frame Information\"). With another size the start and \
+        "an entry has a different address size than the process"
+        "An AMDGPU process has addresses of 8 bytes and no segments (USAGE \"Call Frame Information\"). With other sizes, the start and \
          length of every function of this entry are read from the wrong bytes.";
     ALIGNMENT "cfi-entry-alignment" Warning "DWARF 5 §7.2.1"
         "the size of an entry is not a multiple of the address size"
-        "DW_CFA_nop fills an entry up, so that its length field and all that follows are a multiple of the address size. \
-         Readers that go by the length are not misled; some tools that copy or sort entries are.";
+        "DW_CFA_nop pads an entry so that its length field plus its contents are a multiple of the address size. Readers \
+         that use the length are not affected, but some tools that copy or sort entries are.";
     FACTOR "cfi-alignment-factor" Error "DWARF 5 §6.4.1"
         "an alignment factor is zero"
-        "Advances are multiplied by the code alignment factor, offsets by the data alignment factor. A factor of zero makes all of them zero: \
-         every row starts where the function starts, or every register lies at the CFA.";
+        "Advances are multiplied by the code alignment factor, and offsets by the data alignment factor. With a factor of zero, every row \
+         starts at the start of the function, or every register is saved at the CFA.";
     RETURN_ADDRESS "cfi-return-address-column" Error "USAGE \"Call Frame Information\""
         "the return address is not in the column of the program counter"
-        "For AMDGPU the return address register is 16, PC_64, in a 64-bit process. An unwinder looks up the rule of the register that is \
-         named here to find the caller's program counter; any other register gives a wrong caller, or none.";
+        "In a 64-bit AMDGPU process, the return address register is 16, PC_64. An unwinder uses the rule of the register that is named \
+         here to find the caller's program counter. Any other register gives a wrong caller, or none.";
     TERMINATOR "cfi-terminator" Warning "LSB Core, \"Exception Frames\""
         "an entry of length zero has entries after it"
-        "In .eh_frame an entry of length zero ends the section: some readers stop there and never see what follows. \
-         In .debug_frame there is no such entry.";
+        "In .eh_frame, an entry of length zero ends the section, and some readers skip everything after it. In \
+         .debug_frame, such an entry is invalid.";
     UNUSED "cfi-unused-cie" Note "DWARF 5 §6.4.1"
         "no frame description entry belongs to a common information entry"
         "The entry describes nothing. Linkers that drop functions leave such entries behind.";
@@ -88,7 +88,7 @@ pub(super) fn check<'a>(subject: &Subject<'_, 'a>, findings: &mut Findings) -> V
     for (number, header) in headers.iter().enumerate() {
         if header.length == 0 {
             if section.kind() == SectionKind::DebugFrame || number + 1 < headers.len() {
-                let message = "an entry of length 0, which ends nothing here";
+                let message = "an entry of length 0, which has no meaning here";
                 findings.add(Finding::new(&TERMINATOR, section.name(), message).at(header.offset));
             }
             continue;
@@ -191,7 +191,7 @@ fn read_header(section: &FrameSection<'_>, offset: usize) -> Result<Header, Stri
     let after = rest.len().saturating_sub(id_at) as u64;
     if length > after {
         return Err(format!(
-            "the length is {length:#x}, and {after:#x} bytes are left in the section"
+            "the length is {length:#x}, but {after:#x} bytes are left in the section"
         ));
     }
     if length > 0 && length < id_size as u64 {
@@ -231,7 +231,9 @@ fn check_alignment(header: &Header, section: &FrameSection<'_>, findings: &mut F
         SectionKind::EhFrame => (4, "a word"),
     };
     if !size.is_multiple_of(alignment) {
-        let message = format!("it has {size:#x} bytes, no multiple of the {alignment} of {what}");
+        let message = format!(
+            "its size, {size:#x} bytes, is not a multiple of {alignment}, the size of {what}"
+        );
         findings.add(
             Finding::new(&ALIGNMENT, section.name(), message)
                 .at(header.offset)
@@ -243,13 +245,13 @@ fn check_alignment(header: &Header, section: &FrameSection<'_>, findings: &mut F
 fn check_cie(cie: &Cie<'_>, machine: Machine, section: &FrameSection<'_>, findings: &mut Findings) {
     let mut add = |finding: Finding| findings.add(finding.at(cie.offset));
     if !cie.augmentation.is_known() {
-        let message = format!("\"{}\" is not known", cie.augmentation_text);
+        let message = format!("\"{}\" is unknown", cie.augmentation_text);
         add(Finding::new(&AUGMENTATION, section.name(), message));
         return;
     }
     if cie.address_size != 8 || cie.segment_selector_size != 0 {
         let message = format!(
-            "addresses have {} bytes and segment selectors {}, where a process has 8 and 0",
+            "addresses have {} bytes and segment selectors {}; a process has 8 and 0",
             cie.address_size, cie.segment_selector_size
         );
         add(Finding::new(&ADDRESS_SIZE, section.name(), message));

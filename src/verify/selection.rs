@@ -234,7 +234,7 @@ impl fmt::Display for UnknownRule {
             ),
             None => write!(
                 f,
-                "there is no rule `{}`; `hetdwarf verify --list` prints all",
+                "there is no rule `{}`; `hetdwarf verify --list` prints all rules",
                 self.name
             ),
         }

@@ -13,9 +13,9 @@ use crate::expr::Cursor;
 
 rules! {
     OFFSET "string-offset" Error "DWARF 5 §7.26"
-        "an offset of a table of strings leads to no string"
-        "It is behind the end of .debug_str, so that what has its name by this index has none. An offset may be in the middle of a string: linkers keep \
-         the end of one for another.";
+        "an offset in a table of string offsets is invalid"
+        "The offset is after the end of .debug_str, so entries that take their name from this index have none. An offset may point into the middle of a \
+         string, because linkers share the ends of strings.";
 }
 
 /// A section of offsets, and its section of strings.

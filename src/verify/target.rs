@@ -11,13 +11,12 @@ use crate::object::static_name;
 rules! {
     UNKNOWN "target-unknown" Warning "USAGE \"Header\""
         "the target processor is unknown"
-        "The lowest byte of e_flags is the number of a processor (EF_AMDGPU_MACH). Of one that is not in the table, or where the number is 0, \
-         nothing is known of the machine code and of what pointers into scratch memory count, so that rules about them find nothing; all \
-         others are checked.";
+        "The lowest byte of e_flags is the number of a processor (EF_AMDGPU_MACH). If the number is unknown or 0, hetdwarf knows neither the \
+         machine code nor the unit of pointers into scratch memory. Rules about them find nothing; all others are checked.";
     RELOCATION "relocation-unknown" Error "USAGE \"Relocation Records\""
         "a relocation of debugging information has an unknown type"
-        "The bytes that it changes are read as they are in the file, which mostly is 0. What has its address, its name or its type from there has a \
-         wrong one. The type is of a newer ABI of the machine, or the file is damaged.";
+        "The bytes that the relocation changes are read as they are in the file, usually 0. Addresses, names and types taken from them are wrong. \
+         Either the type belongs to a newer ABI of the machine, or the file is damaged.";
 }
 
 pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
@@ -26,7 +25,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
     // A file of split units has neither a processor nor code.
     let is_split = subject.executable.is_empty() && object.has_split_units();
     if target.machine().is_amdgpu() && !is_split && !target.processor().is_known() {
-        let message = format!("the code is for {target}: rules about machine code are left out");
+        let message = format!("the code is for {target}: rules about machine code are not checked");
         findings.add(Finding::new(&UNKNOWN, "ELF header", message));
     }
 }
@@ -51,10 +50,7 @@ pub(super) fn check_relocations(subject: &Subject<'_, '_>, findings: &mut Findin
         let RelocationType::Unknown(number) = first.kind else {
             continue;
         };
-        let mut message = format!(
-            "type {number} is not known of {}",
-            object.target().machine()
-        );
+        let mut message = format!("type {number} of {} is unknown", object.target().machine());
         if more > 0 {
             message = format!("{message}; {more} more of this rule in this section");
         }

@@ -174,18 +174,14 @@ fn in_frame(
         .with_initial_stack(&start.initial)
         // It has the limits of a single evaluation, regardless of earlier evaluations at the stop.
         .with_meter(None);
-    let unit = match given.unit_offset {
-        HETDWARF_UNIT_OF_FRAME => of_frame.unit(),
+    let (unit, unit_offset) = match given.unit_offset {
+        HETDWARF_UNIT_OF_FRAME => of_frame.expression_unit()?,
         offset => {
             let is_meant = |id: &_| info.unit_info(*id).is_ok_and(|unit| unit.offset == offset);
             let found = info.unit_ids().find(is_meant);
             let no_such = || Fault::not_found(format!("there is no unit at {offset:#x}"));
-            Some(found.ok_or_else(no_such)?)
+            (info.eval_unit(found.ok_or_else(no_such)?)?, offset)
         }
-    };
-    let (unit, unit_offset) = match unit.or_else(|| info.unit_ids().next()) {
-        Some(id) => (info.eval_unit(id)?, info.unit_info(id)?.offset),
-        None => (Unit::unknown(Encoding::AMDGPU), 0),
     };
     let expression = start.expression(unit, unit_offset, wave.wave_size(), arena)?;
     Ok(evaluate(&expression, start.kind, &context)?)

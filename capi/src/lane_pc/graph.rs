@@ -233,7 +233,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_refused(
         with(lane_pcs.cast_const(), |writer, _| {
             let refused = writer.refused.borrow();
             let found = refused.get(index);
-            let missing = || Fault::not_found(format!("no part {index} was refused"));
+            let missing = || Fault::not_found(format!("there is no refused part {index}"));
             let found = found.ok_or_else(missing)?;
             plain::put(text, writer.texts.keep(found), "text")
         })

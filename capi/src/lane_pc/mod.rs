@@ -248,7 +248,7 @@ impl Writer {
 }
 
 fn out_of_order(what: &str) -> Fault {
-    Fault::argument(format!("{what} cannot be here"))
+    Fault::argument(format!("{what} is not allowed here"))
 }
 
 /// Creates a writer of lane PCs.

@@ -2,20 +2,14 @@
 
 use core::ffi::c_char;
 
-use gimli::constants::{DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_TAG_subprogram};
-use gimli::write::{
-    Address, AttributeValue, Dwarf, EndianVec, LineProgram, RelocateWriter, Relocation,
-    RelocationTarget, Sections, Unit,
-};
-use gimli::{Encoding, Format, LittleEndian};
-use hetdwarf::lane_pc::{Label, UnitWriter};
+use hetdwarf::lane_pc::{Section, SectionFunction, sections};
 
-use super::{Done, hetdwarf_lane_pcs};
+use super::hetdwarf_lane_pcs;
 use crate::cfi::{hetdwarf_relocation, hetdwarf_section};
 use crate::handle::with;
 use crate::plain;
 use crate::status::hetdwarf_status::HETDWARF_LIMIT;
-use crate::status::{Answer, Fault, guard, hetdwarf_status};
+use crate::status::{Fault, guard, hetdwarf_status};
 use crate::text::{Texts, given};
 
 /// A finished section, with its representation for C.
@@ -25,115 +19,20 @@ pub(super) struct Written {
     relocations: Vec<hetdwarf_relocation>,
 }
 
-/// A section that is being written.
-#[derive(Clone)]
-struct Section {
-    bytes: EndianVec<LittleEndian>,
-    relocations: Vec<Relocation>,
-}
-
-impl RelocateWriter for Section {
-    type Writer = EndianVec<LittleEndian>;
-
-    fn writer(&self) -> &Self::Writer {
-        &self.bytes
-    }
-
-    fn writer_mut(&mut self) -> &mut Self::Writer {
-        &mut self.bytes
-    }
-
-    fn relocate(&mut self, relocation: Relocation) {
-        self.relocations.push(relocation);
-    }
-}
-
-/// Makes a unit of DWARF 5 with a subprogram for each function. Relocations refer to the function's start by its index.
-fn unit(name: &str, functions: &[Done]) -> Dwarf {
-    let encoding = Encoding {
-        format: Format::Dwarf32,
-        version: 5,
-        address_size: 8,
-    };
-    let mut dwarf = Dwarf::new();
-    let id = dwarf.units.add(Unit::new(encoding, LineProgram::none()));
-    let unit = dwarf.units.get_mut(id);
-    let root = unit.root();
-    unit.get_mut(root)
-        .set(DW_AT_name, AttributeValue::String(name.into()));
-    let mut writer = UnitWriter::new();
-    for (symbol, function) in functions.iter().enumerate() {
-        let subprogram = unit.add(root, DW_TAG_subprogram);
-        let die = unit.get_mut(subprogram);
-        let start = Address::Symbol { symbol, addend: 0 };
-        die.set(
-            DW_AT_name,
-            AttributeValue::String(function.name.clone().into()),
-        );
-        die.set(DW_AT_low_pc, AttributeValue::Address(start));
-        die.set(DW_AT_high_pc, AttributeValue::Udata(function.size));
-        writer.write(&function.program, unit, subprogram, &|label| match label {
-            Label::Offset(offset) => Address::Symbol {
-                symbol,
-                addend: offset.cast_signed(),
-            },
-            // All labels from C are offsets.
-            Label::Symbol(_) => start,
-        });
-    }
-    dwarf
-}
-
 impl Written {
-    fn new(name: &'static str, section: &Section, functions: &[Done], texts: &Texts) -> Written {
-        let mut bytes = section.bytes.slice().to_vec();
-        let mut relocations = Vec::new();
-        for one in &section.relocations {
-            let addend = one.addend.cast_unsigned();
-            // Object formats without explicit addends read them from the field.
-            let value = addend.to_le_bytes();
-            let field = bytes.iter_mut().skip(one.offset).take(one.size.into());
-            field.zip(value).for_each(|(byte, value)| *byte = value);
-            let symbol = match one.target {
-                RelocationTarget::Symbol(index) => {
-                    functions.get(index).map(|function| function.start.as_str())
-                }
-                RelocationTarget::Section(id) => Some(id.name()),
-            };
-            relocations.push(hetdwarf_relocation {
-                offset: one.offset as u64,
-                addend,
-                symbol: texts.keep_if(symbol),
-                size: one.size.into(),
-            });
-        }
-        relocations.sort_unstable_by_key(|one| one.offset);
+    fn new(section: Section, texts: &Texts) -> Written {
+        let relocations = section.relocations.iter().map(|one| hetdwarf_relocation {
+            offset: one.offset,
+            addend: one.addend,
+            symbol: texts.keep(&one.symbol),
+            size: one.size.into(),
+        });
         Written {
-            name: texts.keep(name),
-            bytes,
-            relocations,
+            name: texts.keep(section.name),
+            relocations: relocations.collect(),
+            bytes: section.bytes,
         }
     }
-}
-
-fn sections(unit_name: &str, functions: &[Done], texts: &Texts) -> Answer<Vec<Written>> {
-    let mut sections = Sections::new(Section {
-        bytes: EndianVec::new(LittleEndian),
-        relocations: Vec::new(),
-    });
-    unit(unit_name, functions)
-        .write(&mut sections)
-        .map_err(|error| Fault::new(HETDWARF_LIMIT, error.to_string()))?;
-    let mut written = Vec::new();
-    sections
-        .for_each(|id, section| -> gimli::write::Result<()> {
-            if !section.bytes.slice().is_empty() {
-                written.push(Written::new(id.name(), section, functions, texts));
-            }
-            Ok(())
-        })
-        .map_err(|error| Fault::new(HETDWARF_LIMIT, error.to_string()))?;
-    Ok(written)
 }
 
 /// Writes a DWARF 5 unit with the lane PCs of all ended functions, as sections.
@@ -155,7 +54,19 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_write(
     guard(|| unsafe {
         with(lane_pcs.cast_const(), |writer, _| {
             let unit_name = given(unit_name, "unit_name")?;
-            let written = sections(unit_name, &writer.done.borrow(), &writer.texts)?;
+            let done = writer.done.borrow();
+            let functions = done.iter().map(|done| SectionFunction {
+                name: &done.name,
+                start: &done.start,
+                size: done.size,
+                program: &done.program,
+            });
+            let written = sections(unit_name, &functions.collect::<Vec<_>>())
+                .map_err(|error| Fault::new(HETDWARF_LIMIT, error.to_string()))?;
+            let written = written.into_iter();
+            let written: Vec<Written> = written
+                .map(|section| Written::new(section, &writer.texts))
+                .collect();
             plain::put(section_count, written.len(), "section_count")?;
             *writer.written.borrow_mut() = written;
             Ok(())

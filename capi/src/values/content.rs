@@ -11,7 +11,7 @@ use hetdwarf::display::{Options, size_in_bytes};
 use hetdwarf::inspect::{LaneTexts, VariableValue};
 use hetdwarf::location::Location;
 use hetdwarf::query::{Answer as QueryAnswer, LaneAnswer, Query};
-use hetdwarf::report::{AbsentLanes, ValueNote};
+use hetdwarf::report::{AbsentLanes, RecoveredDocuments, ValueNote};
 use hetdwarf::tree::{Part, Tree};
 
 use super::hetdwarf_value_info;
@@ -88,6 +88,8 @@ pub(crate) struct Values {
     pub(super) texts: Texts,
     /// The positions of lanes that did not enter the frame, computed on first use.
     absent: OnceCell<AbsentLanes>,
+    /// The most recent earlier value: lanes of a variable often share one.
+    recovered: RefCell<RecoveredDocuments>,
     /// The text of each queried value in each lane.
     pub(super) lane_texts: RefCell<LaneTextStore>,
     stop: SharedStop,
@@ -108,6 +110,7 @@ impl Values {
             level,
             texts: Texts::default(),
             absent: OnceCell::new(),
+            recovered: RefCell::default(),
             lane_texts: RefCell::default(),
             stop: Arc::clone(stop),
         }
@@ -207,7 +210,10 @@ impl Values {
         with_message: bool,
     ) -> Option<LaneValue<'v>> {
         let mut found = match item {
-            Item::Variable(value) => of_variable(value, lane, with_message),
+            Item::Variable(value) => {
+                let frame = self.stop.stop().frame(self.level);
+                of_variable(value, lane, frame.filter(|_| with_message).as_ref())
+            }
             Item::Expression(..) => of_answer(item.answer(lane)?),
             Item::Part(part, own) if own == lane => of_part(part),
             Item::Part(..) => return None,
@@ -220,6 +226,11 @@ impl Values {
                 absent.unwrap_or_default()
             });
             found.message = absent.message(lane).map(ToString::to_string);
+        }
+        if with_message && let Some(recovered) = &found.recovered {
+            let mut documents = self.recovered.borrow_mut();
+            let since = documents.get(recovered, self.stop.stop());
+            found.message = Some(format!("{since}, from {}", since.from.name()));
         }
         Some(found)
     }

@@ -4,7 +4,7 @@ use core::ffi::c_char;
 
 use hetdwarf::arch::Lane;
 use hetdwarf::display::TypedBytes;
-use hetdwarf::inspect::{Recovered, ValueStateKind, VariableValue};
+use hetdwarf::inspect::{Recovered, StopFrame, ValueStateKind, VariableValue};
 use hetdwarf::query::LaneAnswer;
 use hetdwarf::report::lane_message;
 use hetdwarf::tree::Part;
@@ -91,10 +91,11 @@ impl LaneValue<'_> {
     }
 }
 
+/// * `frame`: the frame of the variable, if a message is wanted.
 pub(super) fn of_variable<'v>(
     value: &'v VariableValue<'_>,
     lane: Lane,
-    with_message: bool,
+    frame: Option<&StopFrame<'_, '_, '_>>,
 ) -> LaneValue<'v> {
     let state = value.state(lane);
     let (is_readable, is_recovered) = (state.kind().is_readable(), state.kind().is_recovered());
@@ -102,7 +103,7 @@ pub(super) fn of_variable<'v>(
         recovered: value.recovered().copied().filter(|_| is_recovered),
         state: state_number(state.kind()),
         bits: is_readable.then(|| value.typed_bytes(lane)).flatten(),
-        message: with_message.then(|| lane_message(value, &state)).flatten(),
+        message: frame.and_then(|frame| lane_message(frame, value, &state)),
     }
 }
 

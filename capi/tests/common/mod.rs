@@ -98,6 +98,17 @@ pub fn hetdwarf(arguments: &[&str]) -> serde_json::Value {
     serde_json::from_str(&text).unwrap_or_else(|_| panic!("{arguments:?}: {text}{problem}"))
 }
 
+/// The message that C has for a value that the debugging information does not give, from the command's document.
+pub fn earlier(lane: &serde_json::Value) -> Option<String> {
+    let from = lane["from"].as_str()?;
+    let since = match (&lane["state"], &lane["as_of"]) {
+        (state, _) if state == "entry" => "at entry".to_owned(),
+        (_, as_of) if as_of["line"].is_u64() => format!("as of line {}", as_of["line"]),
+        (_, as_of) => format!("as of {}", as_of["pc"].as_str().unwrap()),
+    };
+    Some(format!("{since}, from {from}"))
+}
+
 /// The waves of the repository: object and snapshot.
 pub fn waves() -> Vec<(PathBuf, PathBuf)> {
     let folder = root().join("../dwarf-tests/fixtures/waves");

@@ -34,7 +34,7 @@ pub(super) const CORE_HELP: &str = "Examples:
   hetdwarf core --how
 
 The ROCm runtime writes scratch, code and buffers of the GPU to gpucore.PID. The Linux kernel writes everything else, \
-including the waves, to core.PID. Give both files, or one file that roccoremerge or rocgdb's gcore made of them.
+including the waves, to core.PID. Give both files, or one file made by roccoremerge or rocgdb's gcore.
 
 Exit status: 0 everything could be read, 1 only a part, 2 nothing.";
 
@@ -79,7 +79,7 @@ pub(crate) struct CoreArguments {
     /// Show the call stacks of all waves as one tree, with the distinct crashes
     #[arg(long)]
     pub(crate) tree: bool,
-    /// With several processes: how many cores are read at once; by default as many as there are processors
+    /// With several processes: read N cores at once [default: the number of processors]
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Show every stopped wave in full, and one line for each wave
@@ -133,9 +133,9 @@ pub(crate) enum GroupByName {
     Stack,
     /// The kernel.
     Kernel,
-    /// The line they are at.
+    /// The line of the pc.
     Line,
-    /// Nothing; each wave is a group.
+    /// Nothing: each wave is a group.
     None,
 }
 

@@ -64,5 +64,5 @@ pub(crate) struct CompareArguments {
 fn tolerance(text: &str) -> Result<f64, String> {
     let points = text.parse().ok();
     let points = points.filter(|points| (0.0..=100.0).contains(points));
-    points.ok_or_else(|| "it is a number from 0 to 100".to_owned())
+    points.ok_or_else(|| "expected a number from 0 to 100".to_owned())
 }

@@ -176,7 +176,7 @@ pub(crate) struct DumpArguments {
     /// Print the forms of attributes
     #[arg(short = 'F', long)]
     pub(crate) show_form: bool,
-    /// Print how everything is encoded; without section options, print all sections
+    /// Print all encodings; without section options, print all sections
     #[arg(short, long)]
     pub(crate) verbose: bool,
     /// Print one line per type unit instead of its entries
@@ -196,7 +196,7 @@ pub(crate) struct DumpArguments {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) force: ForceArguments,
-    /// The naming style
+    /// Use this naming style
     #[arg(long, value_enum, default_value_t)]
     pub(crate) style: DumpStyle,
     /// Output format
@@ -215,9 +215,9 @@ fn parse_tag(text: &str) -> Result<String, String> {
 /// Which names a dump has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DumpStyle {
-    /// Those of all registers and address spaces.
+    /// Names of all registers and address spaces.
     #[default]
     Names,
-    /// Those that llvm-dwarfdump 22 prints.
+    /// Names as printed by llvm-dwarfdump 22.
     Llvm,
 }

@@ -12,17 +12,17 @@ use super::object::ObjectArguments;
 #[command(group = clap::ArgGroup::new("program").multiple(true).args(["object", "core"]))]
 #[command(group = clap::ArgGroup::new("stopped").multiple(true).args(["wave", "core"]))]
 pub(crate) struct EvalArguments {
-    /// The expression in llvm-dwarfdump's syntax; `DW_OP_` prefixes are optional
+    /// Evaluate this expression, in llvm-dwarfdump's syntax; `DW_OP_` prefixes are optional
     #[arg(long, value_name = "TEXT")]
     pub(crate) expr: Option<String>,
-    /// The bytes of the expression in hexadecimal
+    /// Evaluate the expression with these bytes, in hexadecimal
     #[arg(long, value_name = "BYTES")]
     pub(crate) hex: Option<String>,
     /// Evaluate each line of a file, a JSON object with these options as fields; `-` reads standard input
     #[arg(long, value_name = "FILE",
         conflicts_with_all = ["object", "core", "folders", "wave", "lane", "result", "read"])]
     pub(crate) batch: Option<PathBuf>,
-    /// The code object that the expression refers to; with --core, a replacement for a missing or stripped one
+    /// Use the code object in this file; with --core, it replaces a missing or stripped one
     #[arg(long, value_name = "FILE")]
     pub(crate) object: Vec<PathBuf>,
     /// Read the wave from a core file (give the option twice for separate GPU and host files). --wave then takes a
@@ -34,19 +34,19 @@ pub(crate) struct EvalArguments {
     pub(crate) folders: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
-    /// The offset of the unit header in `.debug_info`
+    /// Use the unit whose header is at this offset in `.debug_info`
     #[arg(long, value_name = "OFFSET", requires = "program", value_parser = parse_offset)]
     pub(crate) unit: Option<u64>,
-    /// The stopped wave (hetdwarf-wave/1); `-` reads standard input
+    /// Read the stopped wave from this file (hetdwarf-wave/1); `-` reads standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) wave: Option<PathBuf>,
-    /// The lanes: 3, 0-7,12 or all [default: the focus lane of the wave]
+    /// Evaluate in these lanes: 3, 0-7,12 or all [default: the focus lane of the wave]
     #[arg(long, value_name = "LANES")]
     pub(crate) lane: Option<String>,
-    /// The call frame; 0 is the innermost
+    /// Evaluate in this call frame; 0 is the innermost
     #[arg(long, value_name = "N", requires = "program", requires = "stopped")]
     pub(crate) frame: Option<usize>,
-    /// The required kind of result
+    /// Require this kind of result
     #[arg(long, value_enum, default_value_t)]
     pub(crate) result: ResultName,
     /// Also read this many bits at the resulting location
@@ -58,7 +58,7 @@ pub(crate) struct EvalArguments {
     /// Use the result of this expression as the current object
     #[arg(long, value_name = "TEXT")]
     pub(crate) object_location: Option<String>,
-    /// The size of an address in bytes
+    /// Use addresses of this many bytes
     #[arg(long, value_name = "4|8", default_value_t = 8, value_parser = clap::value_parser!(u8).range(4..=8))]
     pub(crate) address_size: u8,
     /// Execute at most N operations; short for `--limit steps=N`

@@ -14,16 +14,16 @@ pub(super) const MERGE_EXAMPLES: &str = "Examples:
   zstdcat part-*.jsonl.zst | hetdwarf merge -
   hetdwarf merge crashes-*.jsonl --tree
 
-Exit status of records of verify: 0 no error was found, 1 errors were found, 2 something could not be checked.
-Of records of core: 0 everything could be read, 1 only a part of a core, 2 a core could not be read.
-It is also 2 if a line is not a record.";
+Exit status for records of verify: 0 no error was found, 1 errors were found, 2 something could not
+be checked. For records of core: 0 everything could be read, 1 only a part of a core, 2 a core could
+not be read. A line that is not a record also gives 2.";
 
 #[derive(Debug, Args)]
 pub(crate) struct MergeArguments {
     /// Records from `verify --format jsonl` or `core --format jsonl`, in any order; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Report every finding, instead of one per cause
+    /// Report every finding instead of one per cause
     #[arg(long)]
     pub(crate) each: bool,
     /// Print only a table of rules with counts

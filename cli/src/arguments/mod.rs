@@ -138,7 +138,7 @@ pub(crate) enum Command {
     /// Print the debugging information of a code object, like llvm-dwarfdump
     #[command(after_help = DUMP_EXAMPLES, after_long_help = DUMP_JSON)]
     Dump(DumpArguments),
-    /// Serve a core file to an editor by the Debug Adapter Protocol
+    /// Serve a core file to an editor over the Debug Adapter Protocol
     #[command(after_help = DAP_EXAMPLES)]
     Dap(DapArguments),
     /// Translate addresses to functions and lines
@@ -148,7 +148,7 @@ pub(crate) enum Command {
         after_help = SYMBOLIZE_EXAMPLES
     )]
     Symbolize(SymbolizeArguments),
-    /// Measure for how much of the code a debugger can show each variable
+    /// Measure the share of code in which a debugger can show each variable
     #[command(after_help = COVERAGE_EXAMPLES)]
     Coverage(CoverageArguments),
     /// Compare the variable coverage of two versions of a code object

@@ -13,7 +13,7 @@ use super::recovery::RecoveryArguments;
 /// The encoding of the heterogeneous operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectName {
-    /// The current one: two bytes, of which the first is 0xe9.
+    /// The current encoding: two bytes, the first of which is 0xe9.
     #[default]
     User,
     /// One byte, as emitted from 2020 to 2022.
@@ -36,7 +36,7 @@ pub(crate) struct ObjectArguments {
     /// Read the split debugging information from this .dwo file
     #[arg(long, value_name = "FILE")]
     pub(crate) dwo: Option<PathBuf>,
-    /// The encoding of the heterogeneous operations
+    /// Use this encoding of the heterogeneous operations
     #[arg(long, value_enum, default_value_t)]
     pub(crate) dialect: DialectName,
     #[command(flatten)]
@@ -91,7 +91,7 @@ pub(crate) struct AnnotateArguments {
     /// The code object, or a bundle, relocatable host object or archive that contains some
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// The file to write, different from IN
+    /// Write the result to this file, different from IN
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
@@ -106,7 +106,7 @@ pub(crate) struct AnnotateArguments {
     /// Also extend the location lists of constant parameters to code where a register provably holds the value
     #[arg(long)]
     pub(crate) locations: bool,
-    /// The encoding of the heterogeneous operations, in the input and in what is added
+    /// Use this encoding of the heterogeneous operations, in the input and the additions
     #[arg(long, value_enum, default_value_t)]
     pub(crate) dialect: DialectName,
     /// Also list how much of each function is covered, and why the rest is not
@@ -123,7 +123,8 @@ pub(super) const ANNOTATE_EXAMPLES: &str = "Examples:
   hetdwarf annotate kernel.hsaco -o annotated.hsaco
   hetdwarf annotate kernel.hsaco -o annotated.hsaco --only 'my_*' --report
 
-Loaded segments stay the same, byte for byte. Functions that have the attribute already are left alone.
+Loaded segments stay the same, byte for byte. Functions that already have the attribute are not
+changed.
 
-Exit status: 0 OUT was written (also if nothing could be added), 2 OUT was not written, or a limit was reached and OUT
-has what was found until then.";
+Exit status: 0 OUT was written, even if nothing was added, 2 OUT was not written, or a limit was
+reached and OUT is incomplete.";

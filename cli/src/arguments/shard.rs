@@ -35,7 +35,7 @@ impl FromStr for Shard {
 
     fn from_str(text: &str) -> Result<Shard, String> {
         let Some((index, count)) = text.split_once('/') else {
-            return Err("expected I/N, 3/7 for example".to_owned());
+            return Err("expected I/N, such as 3/7".to_owned());
         };
         let number = |text: &str, what: &str| {
             let number = text.parse::<usize>();
@@ -46,7 +46,7 @@ impl FromStr for Shard {
             _ if count == 0 => Err("there are no parts; N is at least 1".to_owned()),
             None => Err("parts count from 1".to_owned()),
             Some(index) if index < count => Ok(Shard { index, count }),
-            Some(_) => Err(format!("there are {count} parts, and this is none of them")),
+            Some(_) => Err(format!("there are only {count} parts")),
         }
     }
 }
@@ -72,7 +72,7 @@ mod tests {
         for (text, expected) in [
             ("3", "expected I/N"),
             ("0/7", "parts count from 1"),
-            ("8/7", "there are 7 parts, and this is none of them"),
+            ("8/7", "there are only 7 parts"),
             ("1/0", "there are no parts"),
             ("0/0", "there are no parts"),
             ("x/7", "the part, `x`, is not a number"),

@@ -25,7 +25,7 @@ pub(crate) enum FrameChoice {
 pub(crate) struct WaveArguments {
     #[command(flatten)]
     pub(crate) which: ObjectArguments,
-    /// The stopped wave (hetdwarf-wave/1); `-` reads standard input
+    /// Read the stopped wave from this file (hetdwarf-wave/1); `-` reads standard input
     #[arg(long, value_name = "FILE", required_unless_present = "core")]
     pub(crate) wave: Option<PathBuf>,
     #[command(flatten)]
@@ -187,7 +187,7 @@ Exit status: 0 it ran, 1 some waves could not be written, 2 none could.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
-    /// The output of the program and the agent
+    /// The log, with the output of the program and the agent
     #[arg(value_name = "LOG", required = true)]
     pub(crate) logs: Vec<PathBuf>,
     /// Write the snapshots to this directory, as wave-N.json with the agent's wave number
@@ -195,10 +195,11 @@ pub(crate) struct ImportArguments {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) force: ForceArguments,
-    /// A code object of the program, for example one that the agent saved; it gives the target and the load address
+    /// Use this code object of the program, for example one that the agent saved; it gives the target and the load
+    /// address
     #[arg(long = "object", value_name = "OBJ")]
     pub(crate) objects: Vec<PathBuf>,
-    /// The target of the waves, if there is no code object (gfx90a, gfx90a:xnack+)
+    /// Use this target of the waves, if there is no code object (gfx90a, gfx90a:xnack+)
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
     #[command(flatten)]

@@ -23,15 +23,16 @@ An ADDRESS is
 Without ADDRESS, or with `-`, addresses are read from standard input, one per line. Other lines are
 copied, in JSON as {\"text\": LINE}.
 
-With --format llvm a host program is symbolized itself; --target or --index choose a code object in it.
+With --format llvm, addresses refer to the host program itself; --target or --index select a code
+object in it.
 
-Exit status: 0 it ran, even if an address is unknown, 1 an address is in several code objects and was
-not looked up, 2 a file could not be read, or a limit was reached.";
+Exit status: 0 it ran, even if an address is unknown, 1 an address is in several code objects and
+was not looked up, 2 a file could not be read, or a limit was reached.";
 
 #[derive(Debug, Args)]
 pub(crate) struct SymbolizeArguments {
     /// Code objects, or bundles, archives or host programs that contain some, each with its load address; then
-    /// addresses. With --format llvm and without --core, only the first is OBJECT
+    /// addresses. With --format llvm and without --core, only the first argument is an OBJECT
     #[arg(value_name = "OBJECT[@LOAD]|ADDRESS")]
     pub(crate) inputs: Vec<PathBuf>,
     /// Look addresses up in the loaded code objects of this core file (give the option twice for separate GPU and host
@@ -50,7 +51,7 @@ pub(crate) struct SymbolizeArguments {
     /// Print file names without directories
     #[arg(long)]
     pub(crate) basenames: bool,
-    /// The names of functions
+    /// Print this kind of function names
     #[arg(long, value_enum, default_value_t)]
     pub(crate) functions: FunctionNames,
     #[command(flatten)]
@@ -80,6 +81,6 @@ pub(crate) enum FunctionNames {
     Linkage,
     /// Names in the source, without namespaces and parameters.
     Short,
-    /// None.
+    /// No names.
     None,
 }

@@ -69,13 +69,13 @@ pub(crate) struct VerifyArguments {
     /// Read choices from this file instead of hetdwarf.toml
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Report every finding, instead of one per cause
+    /// Report every finding instead of one per cause
     #[arg(long)]
     pub(crate) each: bool,
     /// Print only a table of rules with counts
     #[arg(long, conflicts_with_all = ["each", "list", "explain"])]
     pub(crate) summary: bool,
-    /// The encoding of the heterogeneous operations
+    /// Use this encoding of the heterogeneous operations
     #[arg(long, value_enum, default_value_t)]
     pub(crate) dialect: DialectName,
     /// Print proposed directives for this assembler
@@ -123,7 +123,7 @@ pub(crate) enum ProfileName {
     Compiler,
     /// For people who ship code objects: errors and warnings.
     Release,
-    /// For users of a compiler: errors become notes that say what a debugger shows wrongly.
+    /// For users of a compiler: errors become notes about wrong values shown.
     Application,
 }
 

@@ -86,7 +86,7 @@ fn print(document: &CrashesDocument, out: &mut dyn Write) -> Result<(), Failure>
     }
     if !document.partial.is_empty() {
         let count = counted(document.partial.len() as u64, "core");
-        writeln!(out, "\n{count} could be read in part only:")?;
+        writeln!(out, "\n{count} could be read only in part:")?;
         for file in &document.partial {
             writeln!(out, "  {}: {}", file.path, file.message)?;
         }

@@ -119,7 +119,7 @@ impl OpenedLog<'_> {
             let text = Untrusted::from(text);
             return index.ok_or_else(|| {
                 Failure::new(format!(
-                    "--wave {text}: of a log it is the number of a wave, from 1 to {count}, or `stopped`"
+                    "--wave {text}: for a log, expected a wave number from 1 to {count}, or `stopped`"
                 ))
             });
         }
@@ -149,7 +149,7 @@ pub(super) fn with_log<T>(
         false => Gathered::of(snapshots.iter().map(logged).collect()),
     };
     if gathered.waves.is_empty() && gathered.events.is_empty() {
-        let message = "it is not an ELF file, and no log of the debug agent or the runtime: no line of these was found";
+        let message = "not an ELF file, and not a log of the debug agent or the runtime: it contains no line of either";
         return Err(in_files(files, message));
     }
     let mut given = given(&wanted.given, limits)?;
@@ -322,7 +322,7 @@ impl OpenedLog<'_> {
                 Ok(_) => {
                     let uri = wave.object.as_ref().map(|object| object.uri.clone());
                     let place = uri.map(Untrusted::from).unwrap_or("code object".into());
-                    let message = "it was not given: functions, lines and variables of its waves are not known; give --object FILE";
+                    let message = "it was not given: functions, lines and variables of its waves are unknown; use --object FILE";
                     ProblemDocument::of(place, message.to_owned())
                 }
                 Err(failure) => ProblemDocument::of(format!("wave {index}"), failure.to_string()),

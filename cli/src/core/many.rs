@@ -120,7 +120,7 @@ pub(super) fn run(
     ];
     if let Some((option, _)) = of_one.iter().find(|(_, is_given)| *is_given) {
         let count = processes.len();
-        let message = format!("{option} is for one core, and these are {count}");
+        let message = format!("{option} works with one core, not with {count}");
         return Err(Failure::new(message));
     }
     let mut outputs = Outputs::new(arguments.force, arguments.inputs());

@@ -261,7 +261,7 @@ fn code_object(choice: &CoreObjectChoice, limits: &Limits) -> Result<Contents, F
             (None, _) => {
                 let count = images.len();
                 let message =
-                    format!("it has {count} code objects: choose one by --code-object, from 0");
+                    format!("it has {count} code objects: choose one with --code-object, from 0");
                 return Err(in_files(files, message));
             }
         };

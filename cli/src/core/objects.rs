@@ -44,10 +44,7 @@ pub(super) fn find<'data>(
     let mut skipped = Vec::new();
     for folder in &wanted.folders {
         if !folder.is_dir() {
-            return Err(Failure::in_file(
-                folder,
-                "--object-path: it is not a folder",
-            ));
+            return Err(Failure::in_file(folder, "--object-path: not a directory"));
         }
         skipped.extend(found.search(core, folder));
     }
@@ -68,13 +65,13 @@ pub(super) fn lost(process: &Process<'_>, found: &Found<'_>) -> Vec<ProblemDocum
             let why = match ObjectSource::parse(object.uri.raw()) {
                 Some(ObjectSource::Memory { .. }) => "its copy is not in the core",
                 Some(ObjectSource::File { .. }) => {
-                    "files are opened only in folders given by --object-path"
+                    "files are opened only in directories given with --object-path"
                 }
-                Some(_) | None => "nothing says where its file is",
+                Some(_) | None => "the path of its file is unknown",
             };
             let message = format!(
-                "it was not found ({why}): functions, lines and variables of its waves are not known; \
-                 give --object-path DIR, or --object FILE"
+                "it was not found ({why}): functions, lines and variables of its waves are unknown; \
+                 use --object-path DIR or --object FILE"
             );
             problem(index, message)
         })
@@ -134,7 +131,7 @@ impl Found<'_> {
         }
         if !is_used {
             let place = format!("--object {}", Untrusted::from(given));
-            let message = format!("it is not used: {reason}");
+            let message = format!("not used: {reason}");
             self.problems.push(ProblemDocument::of(place, message));
         }
         Ok(())
@@ -267,7 +264,7 @@ fn misfit(fit: Fit) -> String {
     match fit {
         Fit::Matches { .. } => "it fits".to_owned(),
         Fit::Unknown => {
-            "the core has no loaded code to compare with; name its address with @LOAD".to_owned()
+            "the core has no loaded code to compare with; give its address with @LOAD".to_owned()
         }
         Fit::OtherTarget => "no GPU of the core has its processor".to_owned(),
         Fit::Differs { address } => {

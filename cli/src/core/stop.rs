@@ -96,7 +96,7 @@ pub(crate) fn check_which(which: &ObjectArguments) -> Result<(), Failure> {
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(Failure::new(format!(
-            "{option} is for OBJECT; the code object of a wave of a core is the one that its pc is in"
+            "{option} works with OBJECT; a wave of a core uses the code object that contains its pc"
         ))),
         None => Ok(()),
     }
@@ -187,7 +187,7 @@ fn check_waves(core: &GpuCore<'_>, files: &[PathBuf]) -> Result<(), Failure> {
     match core.waves().len() {
         0 => Err(in_files(
             files,
-            "no wave was found in it; hetdwarf core says what could not be read",
+            "it contains no wave; hetdwarf core shows what could not be read",
         )),
         _ => Ok(()),
     }
@@ -255,7 +255,7 @@ fn with_stop_of_log<T>(
         })?;
         answer.unwrap_or_else(|| {
             let message = format!(
-                "wave {} is in no code object that was given by --object, or its registers are not whole; see hetdwarf core",
+                "wave {} is in no code object given with --object, or its registers are incomplete; see hetdwarf core",
                 index + 1
             );
             Err(in_files(files, message))

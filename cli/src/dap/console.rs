@@ -10,21 +10,18 @@ use super::thread::name;
 /// How many waves a command lists.
 const MOST_WAVES: usize = 200;
 
-/// The commands of the console, each with what it does.
+/// The commands of the console, each with its effect.
 pub(super) const COMMANDS: [(&str, &str); 5] = [
-    ("waves", "the groups of waves, and the waves of each"),
-    ("lanes", "where the lanes of the frame are"),
-    (
-        "wave N",
-        "see wave N: what is asked for without a frame is asked of it",
-    ),
+    ("waves", "list the groups of waves, with their waves"),
+    ("lanes", "show where the lanes of the frame are"),
+    ("wave N", "select wave N for requests without a frame"),
     (
         "lane N",
-        "see variables in lane N; `lane` alone: in all lanes",
+        "show variables in lane N; `lane` alone: in all lanes",
     ),
     (
         "help",
-        "this list; anything else is an expression, as `hetdwarf print` takes it",
+        "show this list; any other text is evaluated as by `hetdwarf print`",
     ),
 ];
 

@@ -63,7 +63,7 @@ impl<'s> Session<'s> {
         let program = stop.program();
         let size = stop.wave().wave_size();
         let decoder = Decoder::new(program.processor(), Some(size));
-        let decoder = decoder.ok_or("the instructions of this processor are not known")?;
+        let decoder = decoder.ok_or("the instruction set of this processor is unknown")?;
         let code = Code { program, decoder };
         let load = stop.options().load_address;
         let CodeAddress(wanted) = load

@@ -70,7 +70,7 @@ impl Handles {
         }
         if self.handles.len() == MOST {
             return Err(format!(
-                "{MOST} references were given out: open the core again"
+                "all {MOST} references are in use: open the core again"
             ));
         }
         self.handles.push(handle.clone());
@@ -97,7 +97,7 @@ impl Handles {
         match self.get(number)? {
             Handle::Frame(frame) => Ok(*frame),
             Handle::Scope(..) | Handle::Lanes(..) | Handle::Parts(..) | Handle::Source(_) => {
-                Err(format!("reference {number} is no frame"))
+                Err(format!("reference {number} is not a frame"))
             }
         }
     }

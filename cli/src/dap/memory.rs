@@ -153,8 +153,7 @@ impl<'s> Session<'s> {
             Some(_) | None => {}
         }
         self.with_wave(wave, |_, known, stop| {
-            let wave =
-                known.ok_or_else(|| format!("the registers of wave {wave} are not known"))?;
+            let wave = known.ok_or_else(|| format!("the registers of wave {wave} are unknown"))?;
             let max_bits = stop.map_or(Limits::DEFAULT.bits, |stop| stop.limits().bits);
             let access = Access {
                 wave,

@@ -186,12 +186,12 @@ impl<'c> Connection<'c> {
 /// Reads a request.
 fn request(body: &[u8]) -> Result<Request, String> {
     let mut value: Value =
-        serde_json::from_slice(body).map_err(|error| format!("a message is no JSON: {error}"))?;
+        serde_json::from_slice(body).map_err(|error| format!("a message is not JSON: {error}"))?;
     let seq = field(&value, "seq")
         .as_i64()
         .ok_or("a message has no seq")?;
     if field(&value, "type") != "request" {
-        return Err(format!("message {seq} is no request"));
+        return Err(format!("message {seq} is not a request"));
     }
     let command = field(&value, "command")
         .as_str()

@@ -85,7 +85,7 @@ impl Registers<'_, '_, '_, '_> {
     ) -> Result<Vec<Variable>, String> {
         let register = Register(number);
         let bytes = self.read(register);
-        let bytes = bytes.ok_or_else(|| format!("the value of {register} is not known"))?;
+        let bytes = bytes.ok_or_else(|| format!("the value of {register} is unknown"))?;
         let lanes = dwords(&bytes).into_iter().enumerate();
         let listed = lanes.skip(start).take(count).map(|(lane, dword)| Variable {
             name: format!("lane {lane}"),

@@ -191,7 +191,7 @@ impl<'s> Session<'s> {
             _ if NEEDS_PROCESS.contains(&command) => Err(format!(
                 "{command}: the waves of a core cannot run, and are not changed"
             )),
-            _ => Err(format!("{command}: there is no such request here")),
+            _ => Err(format!("{command}: unknown request")),
         }
     }
 

@@ -114,13 +114,13 @@ impl<'s> Session<'s> {
                 .ok_or("sourceReference: it is missing")?,
         };
         let Handle::Source(number) = self.handles.get(number)? else {
-            return Err(format!("reference {number} is no source"));
+            return Err(format!("reference {number} is not a source"));
         };
         let file = self
             .files
             .get(*number)
             .and_then(|file| self.texts.files().get(file.text));
-        let text = file.ok_or("the source is not known")?;
+        let text = file.ok_or("the source is unknown")?;
         if text.lines().next().is_none() {
             // Without a text, VS Code stops showing the frames of this file.
             let path = text.path();

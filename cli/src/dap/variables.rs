@@ -85,7 +85,7 @@ impl<'s> Session<'s> {
         let id = match &handle {
             Handle::Scope(id, _) | Handle::Lanes(id, _) | Handle::Parts(id, ..) => *id,
             Handle::Frame(_) | Handle::Source(_) => {
-                return Err("variablesReference: it is that of no variable".to_owned());
+                return Err("variablesReference: it does not refer to a variable".to_owned());
             }
         };
         self.current = id;

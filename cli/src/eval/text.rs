@@ -111,7 +111,7 @@ fn place_text(place: &PlaceDocument) -> String {
             die, byte_offset, ..
         } => {
             format!(
-                "a pointer that was optimised away, to {:#x}{byte_offset:+}",
+                "a pointer that was optimized away, to {:#x}{byte_offset:+}",
                 die.0
             )
         }

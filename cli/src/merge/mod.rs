@@ -33,13 +33,12 @@ pub(crate) fn run(
     let mut merge = Merge::new(&arguments.files, err)?;
     merge.read_all()?;
     let exit = match (merge.of_files, merge.of_cores) {
-        (0, 0) if merge.of_errors == 0 => return Err(Failure::new("there is no record")),
+        (0, 0) if merge.of_errors == 0 => return Err(Failure::new("there are no records")),
         (0, 1..) => {
             for (option, is_given) in [("--each", arguments.each), ("--summary", arguments.summary)]
             {
                 if is_given {
-                    let message =
-                        format!("{option} is for records of verify, and these are of core");
+                    let message = format!("{option} works with records of verify, not of core");
                     return Err(Failure::new(message));
                 }
             }
@@ -52,15 +51,14 @@ pub(crate) fn run(
                 ("--html", arguments.html.is_some()),
             ] {
                 if is_given {
-                    let message =
-                        format!("{option} is for records of core, and these are of verify");
+                    let message = format!("{option} works with records of core, not of verify");
                     return Err(Failure::new(message));
                 }
             }
             merge.findings(arguments, out)?
         }
         _ => {
-            let message = "there are records of verify and of core, which no report has together";
+            let message = "records of verify and of core cannot be merged into one report";
             return Err(Failure::new(message));
         }
     };
@@ -151,7 +149,7 @@ impl<'m> Merge<'m> {
         } in conflicts
         {
             let first = self.place(first);
-            let error = format!("{file}: {first} says something else of the same file");
+            let error = format!("{file}: {first} contradicts it about the same file");
             self.reject(second, error);
         }
         Ok(())
@@ -223,8 +221,9 @@ impl<'m> Merge<'m> {
         arguments: &MergeArguments,
         out: &mut dyn Write,
     ) -> Result<Exit, Failure> {
-        let folder = std::env::current_dir()
-            .map_err(|error| Failure::new(format!("the current folder cannot be used: {error}")))?;
+        let folder = std::env::current_dir().map_err(|error| {
+            Failure::new(format!("the current directory cannot be used: {error}"))
+        })?;
         let Some(format) = document_format(arguments.format, arguments.summary)? else {
             self.lines(out)?;
             let is_incomplete = self.is_incomplete || self.is_partial;
@@ -331,7 +330,7 @@ fn checked(lines: Lines) -> Result<(CheckedFile, u64), Failure> {
         }
     }
     let Some(file) = file else {
-        let message = "it has findings, and no record of the file as a whole";
+        let message = "it has findings, but no record of the file itself";
         return Err(Failure::new(message));
     };
     let known = file.known;

@@ -19,9 +19,11 @@ use hetdwarf::untrusted::{Escaper, Untrusted};
 /// Prints a document in lines of at most `width` characters, where breaking is possible. Errors in expressions are printed to `err`.
 ///
 /// * `is_whole`: true if the document has all lanes of the wave.
+/// * `places`: the text that places the inactive lanes; empty if their places are unknown.
 pub(super) fn print(
     document: &PrintDocument,
     is_whole: bool,
+    places: &[u8],
     width: usize,
     out: &mut dyn Write,
     err: &mut dyn Write,
@@ -34,12 +36,18 @@ pub(super) fn print(
         print_place(&place.frame, &place.expressions, out)?;
         print_expressions(&place.expressions, false, width, out, err)?;
     }
-    print_inactive(document, out)?;
+    if places.is_empty() {
+        print_inactive(document, out)?;
+    }
     let expressions = document.places().flatten();
     let name =
         |expression: &ExpressionDocument| Untrusted::from(expression.text.raw().trim()).to_string();
     let notes = expressions.filter_map(|one| Some((one.note?, name(one))));
     print_value_notes(notes, out)?;
+    // Errors in all expressions hold for all lanes.
+    if document.places().flatten().any(|one| one.error.is_none()) {
+        out.write_all(places)?;
+    }
     print_warnings(&document.warnings, err)?;
     Ok(print_limit(&document.completeness, out)?)
 }

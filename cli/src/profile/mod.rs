@@ -159,7 +159,7 @@ fn read(
     let bytes = Contents::open(path, Input::Profile).map_err(|error| place(&error))?;
     if bytes.starts_with(b"SQLite format 3") {
         return Err(place(
-            &"it is a database of rocpd (SQLite), which is not read; run rocprofv3 with `--output-format json`",
+            &"rocpd databases (SQLite) are not supported; run rocprofv3 with `--output-format json`",
         ));
     }
     let length = bytes.len() as u64;
@@ -175,7 +175,7 @@ fn read(
         Ok(true) => {}
         Ok(false) => {
             return Err(place(
-                &"it is neither PC samples of rocprofv3 (JSON, CSV) nor the statistics of a thread trace",
+                &"neither PC samples of rocprofv3 (JSON, CSV) nor statistics of a thread trace",
             ));
         }
         Err(error) if recording.limit.is_some() => {
@@ -187,7 +187,7 @@ fn read(
         Err(error) => {
             *is_damaged = true;
             recording.problems.push(format!(
-                "{}: {error}; the samples before it are counted",
+                "{}: {error}; only the samples before the error are counted",
                 Untrusted::from(path)
             ));
         }

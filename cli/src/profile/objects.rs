@@ -87,10 +87,7 @@ pub(super) fn find(
     found.settle(&mut wanted);
     for folder in folders {
         if !folder.is_dir() {
-            return Err(Failure::in_file(
-                folder,
-                "--object-path: it is not a folder",
-            ));
+            return Err(Failure::in_file(folder, "--object-path: not a directory"));
         }
         if wanted.is_empty() {
             continue;
@@ -121,7 +118,7 @@ impl Found {
             };
             if let Some(other) = candidates.iter().find(|other| other.bytes != first.bytes) {
                 self.problems.push(format!(
-                    "code object {}: {} and {} fit, so that neither is used",
+                    "code object {}: both {} and {} match, so neither is used",
                     one.listed.id, first.path, other.path
                 ));
                 continue;
@@ -252,7 +249,7 @@ fn add_given(
             (false, false) => "no code object with samples has its target and size",
         };
         let path = Untrusted::from(path);
-        problems.push(format!("--object {path}: it is not used: {reason}"));
+        problems.push(format!("--object {path}: not used: {reason}"));
     }
     Ok(())
 }

@@ -226,11 +226,11 @@ impl Recording {
         meter: &Meter,
     ) -> Result<(), Error> {
         let (Some(id), Some(address)) = (raw.code_object, raw.offset) else {
-            self.discard("its code object or address is no number");
+            self.discard("its code object or address is not a number");
             return Ok(());
         };
         if raw.exec.is_none() {
-            self.discard("its EXEC mask is no number");
+            self.discard("its EXEC mask is not a number");
             return Ok(());
         }
         let dispatch = raw.dispatch.and_then(|id| self.dispatch(scope, id));

@@ -317,7 +317,7 @@ impl<'de> Fields<'de> for CodeObjectFields<'_, '_> {
         if let Some(known) = known.and_then(|known| reader.recording.objects.get_mut(known)) {
             if known.is_listed {
                 let id = found.id;
-                let note = format!("code object {id} is listed twice; the first is taken");
+                let note = format!("code object {id} is listed twice; the first entry is used");
                 reader.recording.notes.insert(note);
                 return Ok(());
             }

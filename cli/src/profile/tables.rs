@@ -60,7 +60,8 @@ pub(super) fn read(
     let scope = recording.begin(path.to_owned());
     if form == Form::Samples {
         recording.notes.insert(
-            "CSV has no addresses: lines are those of comments, functions and divergence need JSON"
+            "CSV contains no addresses: lines come from comments; functions and divergence need \
+             JSON"
                 .to_owned(),
         );
     }
@@ -82,7 +83,7 @@ pub(super) fn read(
         }
         // The last row of a truncated file has too few values.
         if record.len() != header.len() {
-            recording.discard("its row has another number of values than the header");
+            recording.discard("the number of values in its row differs from the header");
             continue;
         }
         let added = match form {
@@ -134,7 +135,7 @@ fn add_sample(
         }
     }
     if exec.is_none() {
-        recording.discard("its EXEC mask is no number");
+        recording.discard("its EXEC mask is not a number");
         return Ok(());
     }
     let mut sample = Sample::new(Site::Text(recording.text(text, meter)?));

@@ -39,7 +39,7 @@ pub(super) fn print(
         let count = document.by_comment;
         writeln!(
             out,
-            "  {count} by the profiler's comments only: without functions and divergence"
+            "  {count} located by the profiler's comments only, without functions and divergence"
         )?;
     }
     for (reason, count) in &document.discarded {

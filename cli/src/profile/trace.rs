@@ -92,7 +92,7 @@ impl Recording {
             return Ok(());
         }
         let (Some(id), Some(address)) = (row.object, row.address) else {
-            self.discard("its code object or address is no number");
+            self.discard("its code object or address is not a number");
             return Ok(());
         };
         let object = self.object(scope, id, meter)?;
@@ -150,7 +150,7 @@ impl<'de> Visitor<'de> for RowSeed {
     type Value = Vec<String>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a row, which is a list")
+        f.write_str("a row in the form of a list")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {

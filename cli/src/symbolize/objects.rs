@@ -162,13 +162,13 @@ fn check_addresses(
         return Ok(());
     }
     if CodeObject::parse_with(data, limits).is_err() {
-        return Err("it is not linked, and relocations of its machine are not applied");
+        return Err("not linked, and relocations of its machine are not supported");
     }
     let code = (object.sections().iter()).filter(|section| section.executable && section.size > 0);
     match code.count() {
         0 | 1 => Ok(()),
         _ => Err(
-            "it is not linked and has several sections of code, whose addresses --format llvm does not tell apart",
+            "not linked, with several code sections whose addresses --format llvm cannot distinguish",
         ),
     }
 }

@@ -203,7 +203,7 @@ fn what_is_of_the_file_is_said_in_the_first_frame_only() {
             "lane   0  1",
             "int i  1  2",
             "#2 h (pc 0x10)",
-            "no variables but those of the file",
+            "no variables except those of the file",
         ]
     );
 }
@@ -236,7 +236,7 @@ fn work_items_and_notes_have_their_place() {
             "S s",
             "  lanes 0-1 (4,2,0)-(5,2,0): {x = 1, name = \"abcdefgh\"}",
             "  lane 2 (9,2,0): {2}",
-            "the prologue is not over: it may not have been written yet: s",
+            "stopped in the prologue; may not be set yet: s",
         ]
     );
     narrow.lanes[2].work_item = Some([9, 3, 0]);

@@ -52,7 +52,7 @@ impl<'p> Place<'p> {
         let bytes = Contents::open(self.path, Input::Baseline).map_err(|error| {
             Failure::in_file(
                 self.path,
-                format!("{error}; --write-baseline makes a baseline"),
+                format!("{error}; use --write-baseline to write a baseline"),
             )
         })?;
         Baseline::from_json(&bytes).map_err(|error| Failure::in_file(self.path, error))
@@ -115,7 +115,7 @@ impl Use<'_> {
                 document.stale.retain(|entry| is_asked(entry, selection));
                 list(err, "no longer found", document.stale.iter().cloned())?;
                 if !document.stale.is_empty() {
-                    writeln!(err, "--write-baseline makes a baseline without them")?;
+                    writeln!(err, "use --write-baseline to remove them")?;
                 }
                 Ok(())
             }
@@ -147,10 +147,10 @@ impl Place<'_> {
             }
             Some(Err(_)) => writeln!(
                 err,
-                "{path}: what was there was no baseline of this version"
+                "{path}: the existing file was not a baseline of this version"
             )?,
         }
-        writeln!(err, "{path}: {findings} findings are known now")?;
+        writeln!(err, "{path}: {findings} findings recorded")?;
         Ok(())
     }
 }

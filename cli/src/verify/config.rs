@@ -159,7 +159,7 @@ fn glob(pattern: &str) -> Cow<'_, str> {
 fn within(folder: &Path, named: &Path) -> Result<PathBuf, String> {
     let error = |how| {
         let named = Untrusted::from(named);
-        format!("`{named}` {how}; only what is in the folder of this file is read")
+        format!("`{named}` {how}; only files in the directory of this file are read")
     };
     let leads_out = named.components().any(|part| {
         matches!(
@@ -168,13 +168,13 @@ fn within(folder: &Path, named: &Path) -> Result<PathBuf, String> {
         )
     });
     if leads_out {
-        return Err(error("leads out of the folder"));
+        return Err(error("leads out of the directory"));
     }
     let path = folder.join(named);
     // What is not there is no link. Opening it says that it is not there.
     match (folder.canonicalize(), path.canonicalize()) {
         (Ok(folder), Ok(found)) if !found.starts_with(&folder) => {
-            Err(error("is a link that leads out of the folder"))
+            Err(error("is a link that leads out of the directory"))
         }
         (_, Ok(found)) => Ok(found),
         (_, Err(_)) => Ok(path),

@@ -51,7 +51,7 @@ pub(crate) fn run(
         return print_rules("--list", Rule::all(), arguments.format, width, out);
     }
     let folder = std::env::current_dir()
-        .map_err(|error| Failure::new(format!("the current folder cannot be used: {error}")))?;
+        .map_err(|error| Failure::new(format!("the current directory cannot be used: {error}")))?;
     let config = Config::load(arguments.config.as_deref(), &folder)?;
     let selection = selection(arguments, &config)?;
     // What cannot be read is said before the work, not after it.

@@ -68,7 +68,10 @@ pub(super) fn print(document: &VerifyDocument, out: &mut dyn Write) -> Result<()
         if !file.same.is_empty() {
             let path = &file.path;
             let count = file.same.len();
-            let _ = write!(text, "{path}: {count} more in the file are the same");
+            let _ = write!(
+                text,
+                "{path}: {count} more with the same cause in this file"
+            );
             for (number, same) in file.same.iter().take(NAMED).enumerate() {
                 let before = if number == 0 { ": " } else { ", " };
                 let _ = write!(text, "{before}{same}");
@@ -77,7 +80,7 @@ pub(super) fn print(document: &VerifyDocument, out: &mut dyn Write) -> Result<()
             let _ = writeln!(text, "{more}\n");
         }
         if file.left_out > 0 {
-            let _ = writeln!(text, "{}: {} more are left out\n", file.path, file.left_out);
+            let _ = writeln!(text, "{}: {} more are omitted\n", file.path, file.left_out);
         }
         out.write_all(text.as_bytes())?;
     }
@@ -149,7 +152,9 @@ fn summary(summary: &VerifySummary) -> String {
     }
     if summary.unchecked > 0 {
         let files = counted(summary.unchecked, "file");
-        text.push_str(&format!("; {files} not checked: the code is elsewhere"));
+        text.push_str(&format!(
+            "; {files} not checked: their code is in other files"
+        ));
     }
     text
 }
@@ -356,7 +361,7 @@ pub(super) fn explain(
     writeln!(
         out,
         "{}",
-        wrapped(&format!("Who can repair it: {}.", rule.repaired_by), width)
+        wrapped(&format!("Fixed by: {}.", rule.repaired_by), width)
     )?;
     if let Some(example) = &rule.example {
         writeln!(

@@ -190,7 +190,7 @@ fn damaged_cores_are_told() {
     let ran = core(&paths, &[]);
     assert_eq!((ran.status, &*ran.err), (1, ""));
     assert!(
-        ran.out.contains("1 core could be read in part only"),
+        ran.out.contains("1 core could be read only in part"),
         "{}",
         ran.out
     );

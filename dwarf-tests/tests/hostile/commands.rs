@@ -154,12 +154,12 @@ fn a_bound_that_is_fixed_is_said_to_be() {
         (
             "remembered",
             [0x0a].repeat(65),
-            "there are more rows that are remembered than the 64 that are read",
+            "more than 64 rows that are remembered are not supported",
         ),
         (
             "rules",
             rules,
-            "there are more rules in a row than the 8192 that are read",
+            "more than 8192 rules in a row are not supported",
         ),
     ] {
         let frames = debug_frame(&[0x0c, 33, 0], &instructions);

@@ -64,12 +64,15 @@ fn type_of_impl(line: &str) -> Option<&str> {
     Some(rest.split_at(end).0)
 }
 
-/// The public methods of the types: `Stop::frames`.
+/// The public methods of the types, and the public functions by their modules: `Stop::frames`, `coverage::compare`.
 fn questions() -> BTreeSet<String> {
+    let folder = root().join("src");
     let mut sources = Vec::new();
-    files(&root().join("src"), &mut sources);
+    files(&folder, &mut sources);
     let mut found = BTreeSet::new();
     for path in sources {
+        let module = path.strip_prefix(&folder).unwrap().with_extension("");
+        let module = module.iter().next().unwrap().to_str().unwrap().to_owned();
         let text = fs::read_to_string(path).unwrap();
         let mut current = None;
         for line in text.lines() {
@@ -77,6 +80,10 @@ fn questions() -> BTreeSet<String> {
                 current = type_of_impl(line).filter(|name| TYPES.contains(name));
             } else if line.starts_with('}') {
                 current = None;
+            }
+            if line.starts_with("pub fn ") || line.starts_with("pub const fn ") {
+                let name = name_after(line, "fn ").unwrap();
+                found.insert(format!("{module}::{name}"));
             }
             let is_public =
                 line.starts_with("    pub fn ") || line.starts_with("    pub const fn ");

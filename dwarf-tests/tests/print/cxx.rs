@@ -181,7 +181,7 @@ const SCALED: &[Row] = &[
     ("*(Point *)this", "geom::Point", |l| format!("{{x = {}, y = {}}}", 100 + l, -l)),
     ("(Point *)this == &other", "int", |_| text(0)),
     ("scaled", "int (*)(geom::Shape *, int, geom::Shape &, const int (&)[3])", |_| format!("{:#x}", LOAD + 0x2200)),
-    ("$sp", "void *", |_| text("the wave does not say what is there")),
+    ("$sp", "void *", |_| text("the register or memory is not available")),
 ];
 
 #[test]

@@ -116,7 +116,7 @@ fn difference(path: &Path) -> Option<Kind> {
 fn check_difference(kind: Kind, ran: &Ran, theirs: &str) {
     match kind {
         Kind::Refused => assert!(
-            ran.status == 2 && ran.err.contains("it is not linked"),
+            ran.status == 2 && ran.err.contains("not linked"),
             "{}",
             ran.err
         ),

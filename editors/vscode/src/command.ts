@@ -24,7 +24,7 @@ export function findCommand(setting: string, path: string | undefined, platform:
   const given = setting.trim();
   if (given) {
     if (!isAbsolute(given)) {
-      throw new Error(`The setting hetdwarf.path is "${given}". It has to be an absolute path.`);
+      throw new Error(`The setting hetdwarf.path is "${given}". It must be an absolute path.`);
     }
     if (!isProgram(given)) {
       throw new Error(`The setting hetdwarf.path is "${given}", which is not a program. Correct it, or clear it to use the PATH.`);

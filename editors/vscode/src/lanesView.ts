@@ -113,7 +113,7 @@ export class LanesView implements vscode.WebviewViewProvider, vscode.Disposable 
   private async askExpression(): Promise<void> {
     const expression = await vscode.window.showInputBox({
       title: 'Color lanes by an expression',
-      prompt: 'It is evaluated in each lane. Leave it empty to color lanes by their state.',
+      prompt: 'The expression is evaluated in each lane. Leave it empty to color lanes by their state.',
       value: this.follower.shown?.core.expression ?? '',
     });
     if (expression !== undefined) {

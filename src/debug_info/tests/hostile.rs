@@ -69,7 +69,7 @@ fn touch(info: &DebugInfo<'_>) {
                     }
                     Ok(DieValue::LocationList(list)) => {
                         let meter = info.question();
-                        let _ = info.expressions_at(expressions, list, 0x1600, &meter);
+                        let _ = info.matching_at(expressions, list, 0x1600, &meter);
                     }
                     _ => {}
                 }

@@ -57,8 +57,8 @@ fn codes_of_het_are_told_apart_from_others_by_tag_and_class() {
     let Some(LocationAttribute::List { offset, .. }) = k.simt.active_lane else {
         panic!("{:?}", k.simt);
     };
-    let active = info.expressions_at(unit(&info), offset, 0x1000, info.meter());
-    let active = active.unwrap();
+    let active = info.matching_at(unit(&info), offset, 0x1000, info.meter());
+    let active = active.unwrap().into_expressions();
     assert_eq!(active[0].bytes, [0x92, 17, 0]);
 }
 
@@ -137,8 +137,8 @@ fn the_default_entry_holds_where_no_bounded_one_does() {
     let sections = sections(FILE);
     let info = load(&sections);
     let at = |pc| -> Vec<u8> {
-        let found = info.expressions_at(unit(&info), 0x10, pc, info.meter());
-        let found = found.unwrap();
+        let found = info.matching_at(unit(&info), 0x10, pc, info.meter());
+        let found = found.unwrap().into_expressions();
         found.iter().map(|expression| expression.bytes[0]).collect()
     };
     assert_eq!(at(0x1000), [0x30]);
@@ -148,7 +148,7 @@ fn the_default_entry_holds_where_no_bounded_one_does() {
     assert_eq!(at(0x1014), [0x31]);
     assert_eq!(at(0x1063), [0x37]);
     assert_eq!(at(u64::MAX), [0x32]);
-    let error = info.expressions_at(unit(&info), 0x1000, 0, info.meter());
+    let error = info.matching_at(unit(&info), 0x1000, 0, info.meter());
     let error = error.unwrap_err();
     assert_eq!(error.origin().unwrap().section, ".debug_loclists");
 }

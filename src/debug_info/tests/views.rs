@@ -71,8 +71,9 @@ fn an_entry_after_a_view_pair_is_found() {
     let unit = info.unit_ids().next().unwrap();
     let (_, offset) = lists(&info, unit).swap_remove(1);
     let eval = info.eval_unit(unit).unwrap();
-    let found = info.expressions_at(eval, offset, 0x1036, info.meter());
-    let found: Vec<&[u8]> = found.unwrap().iter().map(|found| found.bytes).collect();
+    let found = info.matching_at(eval, offset, 0x1036, info.meter());
+    let found = found.unwrap().into_expressions();
+    let found: Vec<&[u8]> = found.iter().map(|found| found.bytes).collect();
     assert_eq!(found, [&[0x50][..]]);
 }
 
@@ -104,7 +105,7 @@ fn what_says_no_expression_is_paid_for() {
     let eval = info.eval_unit(unit).unwrap();
     let (_, offset) = lists(&info, unit).swap_remove(0);
     let meter = info.question();
-    info.expressions_at(eval, offset, 0x1000, &meter).unwrap();
+    info.matching_at(eval, offset, 0x1000, &meter).unwrap();
     assert_eq!(meter.steps(), 7);
     // The evaluator charges for each entry that a resolver returns.
     let (meter, arena) = (info.question(), Arena::new());

@@ -85,7 +85,7 @@ impl FrameTable {
                 return unsupported("directives for a symbol with control characters");
             }
             if !function.common.is_the_assemblers() {
-                return unsupported("directives for a CIE that is not the assembler's");
+                return unsupported("directives for a CIE that the assembler does not generate");
             }
             let encoding = function.common.encoding();
             let lister = Lister {

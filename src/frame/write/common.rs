@@ -142,7 +142,7 @@ impl Common {
             Augmentation::EhFrame(_) | Augmentation::Unknown(_) => false,
         };
         if !usable || text.len() > 1000 || text.contains('\0') {
-            let reason = "it is neither empty nor of known vendors, `[amd:v0.0]`";
+            let reason = "it is neither empty nor a known one, such as `[amd:v0.0]`";
             return Err(Error::malformed("augmentation string", reason));
         }
         text.clone_into(&mut self.augmentation);
@@ -288,7 +288,7 @@ impl Common {
             0x100..=0xffff => Instruction::AdvanceLoc2 { delta },
             0x1_0000..=0xffff_ffff => Instruction::AdvanceLoc4 { delta },
             _ => {
-                let reason = "it is too far from the one before";
+                let reason = "it is too far from the offset before it";
                 return Err(Error::malformed("code offset", reason));
             }
         })

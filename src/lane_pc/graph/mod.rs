@@ -82,7 +82,7 @@ fn check_order(graph: &DiGraph<Block, ()>) -> Result<()> {
             && *start < end
         {
             let (name, other) = (&block.name, &other.name);
-            let message = format!("`{name}` begins before `{other}` ends, which comes first");
+            let message = format!("`{name}` begins before `{other}`, the function before it, ends");
             return Err(Error::malformed("graph", message));
         }
         if let Label::Offset(end) = &block.code.end {

@@ -50,23 +50,20 @@ impl Reason {
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
-            Reason::Irreducible => "a cycle is entered in several places",
+            Reason::Irreducible => "a cycle has several entries",
             Reason::Crossed => {
-                "an edge goes into a region or out of one past where it begins or ends"
+                "an edge enters or leaves a region elsewhere than at its start or end"
             }
-            Reason::Narrowed => {
-                "EXEC is narrowed, but not saved before and restored from that afterwards"
-            }
+            Reason::Narrowed => "EXEC is narrowed, but not saved before and restored afterwards",
             Reason::Restored => {
-                "EXEC is restored from a mask of no region that could end or change there"
+                "EXEC is restored from a mask that belongs to no region that could end or change \
+                 there"
             }
-            Reason::NotRestored => "the function ends and EXEC has not been restored",
-            Reason::Left => "lanes leave, but not to the end of a region around them",
-            Reason::Lost => "a saved mask is in no known place",
-            Reason::Scattered => "the code of a region is not in one piece",
-            Reason::WholeWave => {
-                "EXEC gets more lanes, but is not saved before and restored afterwards"
-            }
+            Reason::NotRestored => "the function ends before EXEC is restored",
+            Reason::Left => "lanes leave to a place that is not the end of an enclosing region",
+            Reason::Lost => "the place of a saved mask is unknown",
+            Reason::Scattered => "the code of a region is not contiguous",
+            Reason::WholeWave => "EXEC is widened, but not saved before and restored afterwards",
         }
     }
 }

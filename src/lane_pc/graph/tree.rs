@@ -126,7 +126,7 @@ impl Maker<'_> {
             }
             at = parent;
             if around.len() > DEPTH {
-                return Err(too_many("regions in one another", DEPTH as u64));
+                return Err(too_many("nested regions", DEPTH as u64));
             }
         }
         around.reverse();

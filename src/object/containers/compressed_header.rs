@@ -97,10 +97,7 @@ impl CompressedHeader {
         let method = u16_at(data, version_at.saturating_add(2)).ok_or_else(truncated)?;
         let known = METHODS.iter().find(|(number, _)| *number == method);
         let (_, method) = known.copied().ok_or_else(|| {
-            Error::malformed(
-                WHAT,
-                format!("method {method} is neither zlib (0) nor zstd (1)"),
-            )
+            Error::malformed(WHAT, format!("method {method} is not zlib (0) or zstd (1)"))
         })?;
         let version = VERSIONS.iter().find(|version| version.number == number);
         let version = version

@@ -273,9 +273,7 @@ impl Contents {
                 Some("zstd-per-kernel") => true,
                 Some(other) => {
                     let other: String = other.chars().take(64).collect();
-                    return Err(malformed(&format!(
-                        "its compression {other:?} is not known"
-                    )));
+                    return Err(malformed(&format!("unknown compression {other:?}")));
                 }
                 None => get(table, "blobs").is_none(),
             };
@@ -337,10 +335,10 @@ fn entries(table: &ValueRef<'_>, held: &Held) -> Result<Vec<Entry>> {
     let binaries = binaries.ok_or_else(|| malformed_table("it has no toc"))?;
     let mut entries = Vec::new();
     for (binary, targets) in binaries {
-        let key = || malformed_table("a key of its toc is no text of reasonable length");
+        let key = || malformed_table("a key of its toc is not text of reasonable length");
         let named = |name| text(name).filter(|name| name.len() <= MAX_TEXT);
         let binary = named(binary).ok_or_else(key)?;
-        let targets = map(targets).ok_or_else(|| malformed_table("an entry is no map"))?;
+        let targets = map(targets).ok_or_else(|| malformed_table("an entry is not a map"))?;
         for (target, entry) in targets {
             held.meter().work(PER_ENTRY)?;
             if get(entry, "type")

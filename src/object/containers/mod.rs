@@ -270,10 +270,10 @@ fn at_least_one<'data>(
 ) -> Result<Vec<EmbeddedCodeObject<'data>>> {
     if found.is_empty() {
         let hint = match PackageReference::of(data, &Limits::DEFAULT)? {
-            Some(reference) => format!("{reference}, and no package with it was found"),
-            None => format!("it is {}", FileKind::of(data).description(data)),
+            Some(reference) => format!("{reference}, which was not found"),
+            None => format!("this is {}", FileKind::of(data).description(data)),
         };
-        let found = format!("there is no AMDGPU code object in it; {hint}");
+        let found = format!("no AMDGPU code object found; {hint}");
         return Err(ErrorKind::NoCodeObject { found }.into());
     }
     Ok(found)

@@ -44,7 +44,7 @@ impl<'data> Finder<'data> {
         }
         Err(Error::malformed(
             WHAT,
-            format!("at {:#x} there is no further one", place.offset),
+            format!("at {:#x} there is no other one", place.offset),
         ))
     }
 
@@ -59,7 +59,7 @@ impl<'data> Finder<'data> {
             other => {
                 return Err(Error::malformed(
                     WHAT,
-                    format!("version {other} is neither 1 nor 2"),
+                    format!("version {other} is not 1 or 2"),
                 ));
             }
         };

@@ -54,7 +54,7 @@ pub fn select<'a, 'data>(
         },
         Selector::Index(index) => objects.iter().find(|o| o.index == *index).ok_or_else(|| {
             several(
-                format!("there is no code object number {index}"),
+                format!("no code object has the number {index}"),
                 objects.iter(),
             )
         }),
@@ -86,14 +86,14 @@ fn by_target<'a, 'data>(
             [one] => return Ok(one),
             _ => {
                 return Err(several(
-                    format!("{} code objects fit {text}", fitting.len()),
+                    format!("{} code objects match {text}", fitting.len()),
                     fitting.into_iter(),
                 ));
             }
         }
     }
     Err(several(
-        format!("no code object fits {text}"),
+        format!("no code object matches {text}"),
         objects.iter(),
     ))
 }

@@ -140,20 +140,23 @@ impl Field {
 fields! {
     GroupSegmentFixedSize            "GROUP_SEGMENT_FIXED_SIZE"            [Descriptor 31:0 Gfx6..]    "local memory of a work-group, in bytes";
     PrivateSegmentFixedSize          "PRIVATE_SEGMENT_FIXED_SIZE"          [Descriptor 63:32 Gfx6..]   "scratch of a work-item, in bytes";
-    KernargSize                      "KERNARG_SIZE"                        [Descriptor 95:64 Gfx6..]   "memory for the arguments, in bytes; 0 if not said";
-    KernelCodeEntryByteOffset        "KERNEL_CODE_ENTRY_BYTE_OFFSET"       [Descriptor 191:128 Gfx6..] "from the descriptor to the first instruction, in bytes, signed";
+    KernargSize                      "KERNARG_SIZE"                        [Descriptor 95:64 Gfx6..]   "memory for the arguments, in bytes; 0 if not \
+                                                                                                        given";
+    KernelCodeEntryByteOffset        "KERNEL_CODE_ENTRY_BYTE_OFFSET"       [Descriptor 191:128 Gfx6..] "distance from the descriptor to the first instruction, in \
+                                                                                                        bytes, signed";
     EnableSgprPrivateSegmentBuffer   "ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER"  [Descriptor 448:448 Gfx6..Gfx90a, Descriptor 448:448 Gfx10_1..Gfx10_3] "user registers for the scratch buffer descriptor (4)";
     EnableSgprDispatchPtr            "ENABLE_SGPR_DISPATCH_PTR"            [Descriptor 449:449 Gfx6..] "user registers for the address of the dispatch packet (2)";
     EnableSgprQueuePtr               "ENABLE_SGPR_QUEUE_PTR"               [Descriptor 450:450 Gfx6..] "user registers for the address of the queue (2)";
     EnableSgprKernargSegmentPtr      "ENABLE_SGPR_KERNARG_SEGMENT_PTR"     [Descriptor 451:451 Gfx6..] "user registers for the address of the arguments (2)";
-    EnableSgprDispatchId             "ENABLE_SGPR_DISPATCH_ID"             [Descriptor 452:452 Gfx6..] "user registers for the dispatch's number (2)";
+    EnableSgprDispatchId             "ENABLE_SGPR_DISPATCH_ID"             [Descriptor 452:452 Gfx6..] "user registers for the number of the \
+                                                                                                        dispatch (2)";
     EnableSgprFlatScratchInit        "ENABLE_SGPR_FLAT_SCRATCH_INIT"       [Descriptor 453:453 Gfx6..Gfx90a, Descriptor 453:453 Gfx10_1..Gfx10_3] "user registers for setting up flat scratch (2)";
     EnableSgprPrivateSegmentSize     "ENABLE_SGPR_PRIVATE_SEGMENT_SIZE"    [Descriptor 454:454 Gfx6..] "user register for the scratch size of a work-item (1)";
     // The table says GFX10-GFX11; the directive `.amdhsa_wavefront_size32` says GFX10-GFX12.
     EnableWavefrontSize32            "ENABLE_WAVEFRONT_SIZE32"             [Descriptor 458:458 Gfx10_1..] "wavefronts of 32 lanes instead of 64";
     UsesDynamicStack                 "USES_DYNAMIC_STACK"                  [Descriptor 459:459 Gfx6..] "the size of the stack is not known before the kernel runs (V5 and above)";
     // The table says GFX90A and GFX942; the assembler of LLVM 22 also takes the directives for gfx125x.
-    KernargPreloadSpecLength         "KERNARG_PRELOAD_SPEC_LENGTH"         [Descriptor 470:464 Gfx90a..Gfx950, Descriptor 470:464 Gfx12_5..Gfx12_5] "dwords of the arguments that are loaded into user registers";
+    KernargPreloadSpecLength         "KERNARG_PRELOAD_SPEC_LENGTH"         [Descriptor 470:464 Gfx90a..Gfx950, Descriptor 470:464 Gfx12_5..Gfx12_5] "dwords of the arguments loaded into user registers";
     KernargPreloadSpecOffset         "KERNARG_PRELOAD_SPEC_OFFSET"         [Descriptor 479:471 Gfx90a..Gfx950, Descriptor 479:471 Gfx12_5..Gfx12_5] "the first of those dwords";
 
     GranulatedWorkitemVgprCount      "GRANULATED_WORKITEM_VGPR_COUNT"      [Rsrc1 5:0 Gfx6..]     "blocks of vector registers of a work-item, less one";
@@ -169,7 +172,7 @@ fields! {
     EnableDx10Clamp                  "ENABLE_DX10_CLAMP"                   [Rsrc1 21:21 Gfx6..Gfx11]    "clamp NaN to zero";
     WgRrEn                           "WG_RR_EN"                            [Rsrc1 21:21 Gfx12..] "schedule wavefronts in turn";
     DebugMode                        "DEBUG_MODE"                          [Rsrc1 22:22 Gfx6..]   "start in single-step mode; filled in by the command processor";
-    EnableIeeeMode                   "ENABLE_IEEE_MODE"                    [Rsrc1 23:23 Gfx6..Gfx11]    "quiet signalling NaNs as IEEE 754-2008 does";
+    EnableIeeeMode                   "ENABLE_IEEE_MODE"                    [Rsrc1 23:23 Gfx6..Gfx11]    "quiet signalling NaNs as in IEEE 754-2008";
     DisablePerf                      "DISABLE_PERF"                        [Rsrc1 23:23 Gfx12..] "must be 0";
     Bulky                            "BULKY"                               [Rsrc1 24:24 Gfx6..]   "one work-group for each compute unit; filled in by the command processor";
     CdbgUser                         "CDBG_USER"                           [Rsrc1 25:25 Gfx6..]   "a flag for debugging code; filled in by the command processor";
@@ -183,12 +186,15 @@ fields! {
     EnablePrivateSegment             "ENABLE_PRIVATE_SEGMENT"              [Rsrc2 0:0 Gfx6..]     "scratch is set up";
     UserSgprCount                    "USER_SGPR_COUNT"                     [Rsrc2 5:1 Gfx6..Gfx12, Rsrc2 6:1 Gfx12_5..Gfx12_5, Rsrc2 5:1 Gfx13..] "scalar registers with user data";
     EnableTrapHandler                "ENABLE_TRAP_HANDLER"                 [Rsrc2 6:6 Gfx6..Gfx11_7]    "there is a trap handler; filled in by the command processor";
-    EnableDynamicVgpr                "ENABLE_DYNAMIC_VGPR"                 [Rsrc2 6:6 Gfx12..Gfx12, Rsrc3 17:17 Gfx12_5..Gfx12_5, Rsrc2 6:6 Gfx13..] "wavefronts can ask for more vector registers";
-    EnableSgprWorkgroupIdX           "ENABLE_SGPR_WORKGROUP_ID_X"          [Rsrc2 7:7 Gfx6..]     "system register for the work-group's x";
-    EnableSgprWorkgroupIdY           "ENABLE_SGPR_WORKGROUP_ID_Y"          [Rsrc2 8:8 Gfx6..]     "system register for the work-group's y";
-    EnableSgprWorkgroupIdZ           "ENABLE_SGPR_WORKGROUP_ID_Z"          [Rsrc2 9:9 Gfx6..]     "system register for the work-group's z";
+    EnableDynamicVgpr                "ENABLE_DYNAMIC_VGPR"                 [Rsrc2 6:6 Gfx12..Gfx12, Rsrc3 17:17 Gfx12_5..Gfx12_5, Rsrc2 6:6 Gfx13..] "wavefronts can request more vector registers";
+    EnableSgprWorkgroupIdX           "ENABLE_SGPR_WORKGROUP_ID_X"          [Rsrc2 7:7 Gfx6..]     "system register for the x of the \
+                                                                                                   work-group";
+    EnableSgprWorkgroupIdY           "ENABLE_SGPR_WORKGROUP_ID_Y"          [Rsrc2 8:8 Gfx6..]     "system register for the y of the \
+                                                                                                   work-group";
+    EnableSgprWorkgroupIdZ           "ENABLE_SGPR_WORKGROUP_ID_Z"          [Rsrc2 9:9 Gfx6..]     "system register for the z of the \
+                                                                                                   work-group";
     EnableSgprWorkgroupInfo          "ENABLE_SGPR_WORKGROUP_INFO"          [Rsrc2 10:10 Gfx6..]   "system register for work-group information";
-    EnableVgprWorkitemId             "ENABLE_VGPR_WORKITEM_ID"             [Rsrc2 12:11 Gfx6..]   "vector registers for the work-item's 0 x, 1 x and y, 2 x, y and z";
+    EnableVgprWorkitemId             "ENABLE_VGPR_WORKITEM_ID"             [Rsrc2 12:11 Gfx6..]   "vector registers for the work-item: 0 x, 1 x and y, 2 x, y and z";
     EnableExceptionAddressWatch      "ENABLE_EXCEPTION_ADDRESS_WATCH"      [Rsrc2 13:13 Gfx6..]   "watchpoints; filled in by the command processor";
     EnableExceptionMemory            "ENABLE_EXCEPTION_MEMORY"             [Rsrc2 14:14 Gfx6..]   "memory violations; filled in by the command processor";
     GranulatedLdsSize                "GRANULATED_LDS_SIZE"                 [Rsrc2 23:15 Gfx6..]   "local memory in blocks; filled in by the command processor";
@@ -208,7 +214,7 @@ fields! {
     TrapOnEnd                        "TRAP_ON_END"                         [Rsrc3 11:11 Gfx11..Gfx11_7]   "trap after the last instruction; filled in by the command processor";
     GlgEn                            "GLG_EN"                              [Rsrc3 13:13 Gfx12..] "group launch guarantee";
     NamedBarCnt                      "NAMED_BAR_CNT"                       [Rsrc3 16:14 Gfx12_5..Gfx12_5] "named barriers of a work-group, in blocks of 4";
-    TcpSplit                         "TCP_SPLIT"                           [Rsrc3 20:18 Gfx12_5..Gfx12_5] "how the cache is split between local memory and data: 0 no preference";
+    TcpSplit                         "TCP_SPLIT"                           [Rsrc3 20:18 Gfx12_5..Gfx12_5] "split of the cache between local memory and data: 0 no preference";
     EnableDidtThrottle               "ENABLE_DIDT_THROTTLE"                [Rsrc3 21:21 Gfx12_5..Gfx12_5] "throttle to smooth the supply current";
     ImageOp                          "IMAGE_OP"                            [Rsrc3 31:31 Gfx11..]  "the kernel has image instructions, in a graphics pipeline";
 }

@@ -170,12 +170,13 @@ values! {
     DispatchId             "dispatch-id"              "dispatch id"              "the number of the dispatch in its queue";
     FlatScratchInit        "flat-scratch-init"        "flat scratch init"        "the base of the queue's scratch memory, from which the kernel sets up `FLAT_SCRATCH`";
     PrivateSegmentSize     "private-segment-size"     "private segment size"     "the scratch memory of a work-item, in bytes";
-    PreloadedKernargs      "preloaded-kernargs"       "preloaded kernargs"       "dwords of the kernel's arguments; of firmware that cannot preload, only after the first 256 bytes of code";
+    PreloadedKernargs      "preloaded-kernargs"       "preloaded kernargs"       "dwords of the kernel's arguments; with firmware that cannot preload, only after the first 256 bytes of \
+                                                                                  code";
     WorkGroupIdX           "work-group-id-x"          "work-group id x"          "the work-group's x in the grid";
     WorkGroupIdY           "work-group-id-y"          "work-group id y"          "the work-group's y in the grid";
     WorkGroupIdZ           "work-group-id-z"          "work-group id z"          "the work-group's z in the grid";
-    WorkGroupInfo          "work-group-info"          "work-group info"          "the number of waves in the work-group, and whether this is the first";
-    ScratchWavefrontOffset "scratch-wavefront-offset" "scratch wavefront offset" "the offset of the wave's scratch memory in that of the queue, in bytes";
+    WorkGroupInfo          "work-group-info"          "work-group info"          "the number of waves in the work-group, and a flag for its first wave";
+    ScratchWavefrontOffset "scratch-wavefront-offset" "scratch wavefront offset" "the offset of the wave's scratch memory in the queue's, in bytes";
     WorkItemIdX            "work-item-id-x"           "work-item id x"           "the work-item's x in the work-group";
     WorkItemIdY            "work-item-id-y"           "work-item id y"           "the work-item's y in the work-group";
     WorkItemIdZ            "work-item-id-z"           "work-item id z"           "the work-item's z in the work-group";

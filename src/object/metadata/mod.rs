@@ -102,12 +102,12 @@ metadata_map! {
     KernelMetadata {
         name: String                      = ".name"                       required V 3 "name in the source";
         symbol: String                    = ".symbol"                     required V 3 "symbol of the kernel descriptor";
-        language: String                  = ".language"                   optional V 3 "source language, `OpenCL C` or `HIP` for example";
+        language: String                  = ".language"                   optional V 3 "source language, such as `OpenCL C` or `HIP`";
         language_version: [u64; 2]        = ".language_version"           optional V 3 "major and minor version of the language";
         args: Vec<ArgumentMetadata>       = ".args"                       optional V 3 "the arguments, hidden ones included";
         reqd_workgroup_size: [u64; 3]     = ".reqd_workgroup_size"        optional V 3 "the work-group size that a dispatch has to have; 0, 0, 0 for any";
         workgroup_size_hint: [u64; 3]     = ".workgroup_size_hint"        optional V 3 "the work-group size that a dispatch likely has";
-        vec_type_hint: String             = ".vec_type_hint"              optional V 3 "the type that the kernel mostly computes with";
+        vec_type_hint: String             = ".vec_type_hint"              optional V 3 "the type that the kernel mainly computes with";
         device_enqueue_symbol: String     = ".device_enqueue_symbol"      optional V 3 "symbol through which other kernels enqueue this one";
         kernarg_segment_size: u64         = ".kernarg_segment_size"       required V 3 "size of the memory that holds the arguments";
         group_segment_fixed_size: u64     = ".group_segment_fixed_size"   required V 3 "local memory of a work-group, without what is allocated at dispatch";
@@ -124,8 +124,8 @@ metadata_map! {
         max_num_work_groups_x: u64        = ".max_num_work_groups_x"      optional V 3 "the most work-groups in dimension x";
         max_num_work_groups_y: u64        = ".max_num_work_groups_y"      optional V 3 "the most work-groups in dimension y";
         max_num_work_groups_z: u64        = ".max_num_work_groups_z"      optional V 3 "the most work-groups in dimension z";
-        uses_dynamic_stack: bool          = ".uses_dynamic_stack"         optional V 5 "whether the size of the stack is not known before the kernel runs";
-        workgroup_processor_mode: bool    = ".workgroup_processor_mode"   optional V 5 "whether work-groups run on a whole work-group processor (GFX10 and above)";
+        uses_dynamic_stack: bool          = ".uses_dynamic_stack"         optional V 5 "true if the size of the stack is unknown before the kernel runs";
+        workgroup_processor_mode: bool    = ".workgroup_processor_mode"   optional V 5 "true if work-groups run on a whole work-group processor (GFX10 and above)";
         uniform_work_group_size: u64      = ".uniform_work_group_size"    optional V 5 "1 if the grid has to be a multiple of the work-group in each dimension";
         cluster_dims: [u64; 3]            = ".cluster_dims"               optional V 6 "work-groups of a cluster in each dimension";
     }
@@ -137,17 +137,17 @@ metadata_map! {
         name: String          = ".name"          optional V 3 "name in the source";
         type_name: String     = ".type_name"     optional V 3 "name of the type in the source";
         size: u64             = ".size"          required V 3 "size, in bytes";
-        offset: u64           = ".offset"        required V 3 "where it is in the memory for arguments, in bytes";
-        value_kind: String    = ".value_kind"    required V 3 "how it is set up, `by_value`, `global_buffer` or `hidden_block_count_x` for example";
+        offset: u64           = ".offset"        required V 3 "offset in the memory for arguments, in bytes";
+        value_kind: String    = ".value_kind"    required V 3 "kind of the argument, such as `by_value`, `global_buffer` or `hidden_block_count_x`";
         value_type: String    = ".value_type"    optional V 3 "deprecated";
-        pointee_align: u64    = ".pointee_align" optional V 3 "alignment of what a pointer into dynamic local memory points to, in bytes";
-        address_space: String = ".address_space" optional V 3 "the address space of what it points to";
-        access: String        = ".access"        optional V 3 "how an image or pipe may be accessed";
-        actual_access: String = ".actual_access" optional V 3 "how the kernel really accesses it";
-        is_const: bool        = ".is_const"      optional V 3 "whether it is `const`";
-        is_restrict: bool     = ".is_restrict"   optional V 3 "whether it is `restrict`";
-        is_volatile: bool     = ".is_volatile"   optional V 3 "whether it is `volatile`";
-        is_pipe: bool         = ".is_pipe"       optional V 3 "whether it is a pipe";
+        pointee_align: u64    = ".pointee_align" optional V 3 "alignment of the target of a pointer into dynamic local memory, in bytes";
+        address_space: String = ".address_space" optional V 3 "the address space that it points to";
+        access: String        = ".access"        optional V 3 "the allowed access to an image or pipe";
+        actual_access: String = ".actual_access" optional V 3 "the actual access by the kernel";
+        is_const: bool        = ".is_const"      optional V 3 "true if it is `const`";
+        is_restrict: bool     = ".is_restrict"   optional V 3 "true if it is `restrict`";
+        is_volatile: bool     = ".is_volatile"   optional V 3 "true if it is `volatile`";
+        is_pipe: bool         = ".is_pipe"       optional V 3 "true if it is a pipe";
     }
 }
 

@@ -115,7 +115,7 @@ impl<'t> Line<'t> {
 
     /// Decodes an escape sequence.
     fn escaped(&self, chars: &mut core::str::Chars<'_>) -> Result<char> {
-        let bad = || self.bad("has an escape sequence that is not known");
+        let bad = || self.bad("has an unknown escape sequence");
         let escape = chars.next().ok_or_else(bad)?;
         let digits = match escape {
             'x' => 2,
@@ -213,7 +213,7 @@ impl<'t> Reader<'t, '_> {
         let mut entries = Vec::new();
         while let Some(line) = self.next_at(indent).filter(|line| line.item().is_none()) {
             let entry = line.entry()?;
-            let (key, value) = entry.ok_or_else(|| line.bad("is no entry of a map"))?;
+            let (key, value) = entry.ok_or_else(|| line.bad("is not an entry of a map"))?;
             self.charge(&key)?;
             self.lines.pop();
             let is_empty = value.is_empty() || value.starts_with('#');
@@ -243,7 +243,7 @@ impl<'t> Reader<'t, '_> {
             let (value, rest) = self.scalar(line, text, &[])?;
             return only_comment(rest)
                 .then_some(value)
-                .ok_or_else(|| line.bad("has more than a value"));
+                .ok_or_else(|| line.bad("has text after its value"));
         }
         // A list can continue in the next lines.
         let mut whole = text.to_owned();
@@ -285,7 +285,7 @@ impl<'t> Reader<'t, '_> {
             return Ok((value.into(), rest));
         }
         if text.starts_with(['&', '*', '!', '|', '>', '{', '%', '@', '`', '[']) {
-            return Err(line.bad("has a value of a kind that is not read"));
+            return Err(line.bad("has a value of an unsupported kind"));
         }
         let comment = text.find(" #").unwrap_or(text.len());
         let end = text.find(ends).unwrap_or(text.len()).min(comment);

@@ -152,7 +152,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
     /// Returns the problem of waves that could not be searched, if there are any.
     pub(super) fn problem(&self) -> Option<ProblemDocument> {
         let reason = self.reason.as_ref()?;
-        let message = format!("where some waves faulted was not found: {reason}");
+        let message = format!("the fault addresses of some waves were not found: {reason}");
         Some(ProblemDocument::of("faults", message))
     }
 }

@@ -191,7 +191,7 @@ impl<'m> LogDocuments<'m> {
             match found {
                 Some(Ok(found)) => found,
                 Some(Err(error)) => {
-                    let message = format!("where it faulted was not found: {error}");
+                    let message = format!("the faulting instruction was not found: {error}");
                     let place = format!("wave {index}");
                     self.problems.push(ProblemDocument::of(place, message));
                     FaultDocument::of_address(address)
@@ -314,6 +314,6 @@ fn of_events(events: &[RuntimeEvent]) -> Option<VerdictDocument> {
         }
     };
     let text = Untrusted::from(event.text.clone());
-    let text = format!("the runtime said: {text}; which wave it was is not in the log");
+    let text = format!("the runtime reported: {text}; the log does not name the wave");
     Some(VerdictDocument::of_runtime(kind, text))
 }

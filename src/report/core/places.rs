@@ -178,7 +178,7 @@ impl<'m> Places<'m> {
             .collect();
         if self.is_cut {
             let message =
-                "the call stacks of all waves take too long: those of the last ones have one frame";
+                "the call stacks of all waves take too long: the last stacks have only one frame";
             found.push(ProblemDocument {
                 place: "waves".into(),
                 offset: None,

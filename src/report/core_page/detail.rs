@@ -94,7 +94,8 @@ impl WaveDetail {
     ) -> Option<WaveDetail> {
         let mut detail = WaveDetail::default();
         let Some(stop) = stop else {
-            let note = "its pc is in no code object that was found: there is no stack and there are no variables";
+            let note =
+                "its pc is in no code object that was found, so it has no stack and no variables";
             detail.notes.push(note.into());
             return Some(detail);
         };
@@ -124,7 +125,7 @@ impl WaveDetail {
         let document = match LanePcDocument::new(&frame) {
             Ok(document) => document,
             Err(error) => {
-                let note = format!("where inactive lanes are is not known: {error}");
+                let note = format!("the positions of inactive lanes are unknown: {error}");
                 self.notes.push(note.into());
                 return;
             }

@@ -169,7 +169,7 @@ const placeText = (place) => {
   const file = place.source && sources[place.source[0]]?.name;
   return place.source ? `${file}:${place.source[1]}` : place.pc ?? "an unknown place";
 };
-const LEGEND = { active: "active", waiting: "waiting", elsewhere: "off: elsewhere, or never started", unknown: "off: where is not known" };
+const LEGEND = { active: "active", waiting: "waiting", elsewhere: "off: elsewhere, or never started", unknown: "off: position unknown" };
 
 const aboutLane = (detail, states) => {
   if (lane === null) return "Choose a lane to see where it is, and its values.";
@@ -178,9 +178,9 @@ const aboutLane = (detail, states) => {
   const place = detail?.places?.[detail.lanes[lane]];
   if (!place) return name + (states[lane] === "active" ? "active" : "not active");
   if (place.state === "active") return `${name}active at ${placeText(place)}`;
-  if (place.reason === "not-dispatched") return `${name}the dispatch did not start it`;
+  if (place.reason === "not-dispatched") return `${name}not started by the dispatch`;
   if (place.state === "waiting") {
-    const resumes = place.resumes ? `, goes on at ${place.resumes}` : "";
+    const resumes = place.resumes ? `, resumes at ${place.resumes}` : "";
     return `${name}waiting at ${placeText(place)}${resumes}`;
   }
   if (place.frame) return `${name}did not enter this function; waiting in frame ${place.frame}, at ${placeText(place)}`;
@@ -243,7 +243,7 @@ const drawSource = (detail) => {
   if (!of?.source) return [];
   const [file, here] = of.source;
   const { name, lines, warnings } = sources[file];
-  if (!lines.length && !warnings.length) return [make("h3", {}, `Source: ${name}`), make("p", { class: "quiet" }, `The text of ${name} is not in this page; --source-dir DIR says where it is.`)];
+  if (!lines.length && !warnings.length) return [make("h3", {}, `Source: ${name}`), make("p", { class: "quiet" }, `The source of ${name} is not in this page; give its directory with --source-dir DIR.`)];
   // The lanes that are in this call frame, by line.
   const marks = new Map();
   detail.lanes.forEach((index, number) => {
@@ -324,8 +324,8 @@ const drawWave = () => {
   });
   const facts = [isLog ? "" : `queue ${wave.queue_id}`, wave.packet_id === null ? "" : `packet ${wave.packet_id}`, isLog ? "" : `XCC ${wave.xcc}`, `pc ${wave.pc}`, `exec ${wave.exec}`, wave.lanes ? `${wave.lanes} lanes` : "",
     wave.halted_at_launch ? "held at launch, it never ran" : ""].filter(Boolean).join(", ");
-  const lost = detail ? [] : [make("p", {}, `The lanes, variables and source of this wave are not in this page (${cut === "work" ? "to ask all waves takes too long" : "there are too many waves"}). `,
-    cut === "work" ? "" : "With --all they are, and ", `hetdwarf vars --core FILE --wave ${wave.index} shows them.`)];
+  const lost = detail ? [] : [make("p", {}, `The lanes, variables and source of this wave are not in this page (${cut === "work" ? "analyzing all waves takes too long" : "there are too many waves"}). `,
+    cut === "work" ? "" : "Use --all to include them; ", `hetdwarf vars --core FILE --wave ${wave.index} shows them.`)];
   const notes = (detail?.notes ?? []).map((note) => make("p", { class: "quiet" }, note));
   panel.replaceChildren(
     make("h2", { id: "wave-title" }, `wave ${wave.index} of ${kernelOf(wave)} ${at(wave)}: `, state(wave)),
@@ -354,7 +354,7 @@ const drawAbout = () => {
   const { problems } = core;
   const ofCore = isLog ? "" : `${counted(core.agents.length, "GPU")}, ${counted(core.queues.length, "queue")}, ${counted(core.dispatches.length, "dispatch").replace("dispatchs", "dispatches")}, `;
   summary.replaceChildren(...[`${ofCore}${counted(core.code_objects.length, "code object")}`,
-    problems.length ? make("span", { class: "alarm" }, `; ${counted(problems.length, "thing")} could not be read`) : "; all could be read"]);
+    problems.length ? make("span", { class: "alarm" }, `; ${counted(problems.length, "part")} could not be read`) : "; everything could be read"]);
   const part = (title, head, items, row) => items.length ? [make("h3", {}, title), table(title, head, items.slice(0, MOST_ROWS).map(row)),
     items.length > MOST_ROWS ? make("p", { class: "quiet" }, `… ${items.length - MOST_ROWS} more (--format json has all)`) : ""] : [];
   // It is made when it is wanted.

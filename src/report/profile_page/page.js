@@ -26,7 +26,7 @@ const summary = [`${profile.samples} ${profile.counts}`, `${profile.unresolved} 
 for (const [reason, count] of Object.entries(profile.unresolved_reasons ?? {})) summary.push(`${count}: ${reason}`);
 for (const [reason, count] of Object.entries(profile.discarded ?? {})) summary.push(`${count} not counted: ${reason}`);
 for (const text of [...(profile.notes ?? []), ...(profile.problems ?? [])]) summary.push(text);
-if (page.left_out) summary.push(`${page.left_out} lines with fewer samples are left out`);
+if (page.left_out) summary.push(`${page.left_out} lines with fewer samples are omitted`);
 if (profile.limit) summary.push(`not complete: ${profile.limit}`);
 find("summary").textContent = shown(summary.join(" · "));
 
@@ -115,7 +115,7 @@ const show = (line, element) => {
   } else {
     const others = line.at ? page.lines.filter((other) => other.at && other.at[0] === line.at[0]) : [line];
     for (const own of others.sort((one, other) => one.row.line - other.row.line)) {
-      const row = annotated(own, own.row.line ?? "?", "(the text of the file is not known: --source-dir)");
+      const row = annotated(own, own.row.line ?? "?", "(source not found; use --source-dir)");
       if (own === line) here = row;
     }
   }

@@ -126,7 +126,7 @@ impl Record {
             "hetdwarf-error/1" => Record::Error(serde_json::from_slice(line).map_err(wrong)?),
             _ => {
                 let format = Untrusted::from(format);
-                return Err(bad(format!("its format `{format}` is not known here")));
+                return Err(bad(format!("unknown format `{format}`")));
             }
         };
         let key = record.key();

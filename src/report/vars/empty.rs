@@ -84,16 +84,19 @@ fn unreadable(variables: &[Vec<VariableDocument>]) -> Option<(EmptyReason, Untru
     let (reason, message) = if active().next().is_none() {
         (EmptyReason::Inactive, "none of these lanes is active here")
     } else if all(ValueStateKind::OptimizedOut) {
-        (EmptyReason::OptimizedOut, "all of it is optimized out here")
+        (
+            EmptyReason::OptimizedOut,
+            "all variables are optimized out here",
+        )
     } else if all(ValueStateKind::Unavailable) {
         (
             EmptyReason::Unavailable,
-            "the wave does not say what is in the registers and memory where it is",
+            "the registers and memory that hold the variables are not available",
         )
     } else {
         (
             EmptyReason::Unreadable,
-            "nothing of it can be read; each says why",
+            "no variable can be read; each line gives the reason",
         )
     };
     Some((reason, message.into()))

@@ -53,7 +53,7 @@ impl core::fmt::Display for HiddenDocument {
             Some(value) => write!(f, "{name} = {value} (at entry)"),
             None => write!(
                 f,
-                "{name} = <unavailable> (the memory of the arguments is not there)"
+                "{name} = <unavailable> (the memory of the arguments is not available)"
             ),
         }
     }

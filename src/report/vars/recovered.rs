@@ -76,15 +76,11 @@ impl fmt::Display for RecoveredDocument {
 
 /// The most recent document of a recovered value. Lanes of a variable often share one.
 #[derive(Debug, Default)]
-pub(in crate::report) struct RecoveredDocuments(Option<(Recovered, RecoveredDocument)>);
+pub struct RecoveredDocuments(Option<(Recovered, RecoveredDocument)>);
 
 impl RecoveredDocuments {
     /// Returns the document of a value. Makes a new document only if the value differs from the most recent one.
-    pub(in crate::report) fn get(
-        &mut self,
-        recovered: &Recovered,
-        stop: &Stop<'_, '_>,
-    ) -> Box<RecoveredDocument> {
+    pub fn get(&mut self, recovered: &Recovered, stop: &Stop<'_, '_>) -> Box<RecoveredDocument> {
         let (_, document) = match self.0.take() {
             Some(known) if known.0 == *recovered => self.0.insert(known),
             Some(_) | None => self

@@ -174,15 +174,16 @@ impl<'w> Writer<'w> {
         self.meter.work(lanes.len() as u64 * PER_LANE)?;
         let mut text = String::new();
         let mut texts = value.texts(types, &self.request.display, &mut text);
+        let mut why = None;
         let documents = lanes.iter();
-        let documents = documents.map(|lane| self.lane(frame, value, *lane, &mut texts));
+        let documents = documents.map(|lane| self.lane(frame, value, *lane, &mut texts, &mut why));
         let mut documents: Vec<LaneDocument> = documents.collect();
         let brackets = brackets_after_name(types, value.ty);
         if let Some(tree) = tree {
             for document in documents.iter_mut().filter(|lane| lane.is_readable()) {
                 if let Err(error) = self.children(tree, value, document, types) {
                     self.completeness.note(&error);
-                    document.message = Some(format!("its parts are not listed: {error}").into());
+                    document.message = Some(format!("its members are not listed: {error}").into());
                 }
             }
         }
@@ -201,12 +202,16 @@ impl<'w> Writer<'w> {
         })
     }
 
+    /// Describes a variable in a lane.
+    ///
+    /// * `why`: the reason why the variable has no location, once a lane needed it.
     fn lane(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,
         value: &VariableValue<'_>,
         lane: Lane,
         texts: &mut LaneTexts<'_>,
+        why: &mut Option<Untrusted<'static>>,
     ) -> LaneDocument {
         let state = value.state(lane);
         let work_item = frame.stop().wave().work_item(lane);
@@ -216,8 +221,11 @@ impl<'w> Writer<'w> {
             self.absent.message(lane).cloned()
         } else if state == ValueState::OptimizedOut && is_waiting {
             Some(NOT_WAITING.into())
+        } else if state == ValueState::OptimizedOut {
+            let why = why.get_or_insert_with(|| frame.no_location(value).into());
+            Some(why.clone())
         } else {
-            lane_message(value, &state).map(Untrusted::from)
+            lane_message(frame, value, &state).map(Untrusted::from)
         };
         if let ValueState::Error(error) = &state {
             self.completeness.note(error);

@@ -49,7 +49,7 @@ impl UnreadableFile {
     /// Creates the result for a file whose code is in a package that was not found.
     #[must_use]
     pub fn without_package(path: &str, reference: &PackageReference) -> UnreadableFile {
-        let message = format!("not checked: {reference}, and no package with it was found");
+        let message = format!("not checked: {reference}, which was not found");
         UnreadableFile::elsewhere(path.to_owned(), message)
     }
 }
@@ -109,7 +109,7 @@ pub fn check_file_within(
     for (number, object) in objects.iter().enumerate() {
         if let Some(error) = meter.refused() {
             let left = objects.len().saturating_sub(number);
-            let message = format!("{error}; {left} of its code objects were not looked at");
+            let message = format!("{error}; {left} of its code objects were not checked");
             checked
                 .unreadable
                 .push(UnreadableFile::new(path.to_owned(), message));
@@ -136,7 +136,7 @@ pub fn check_file_within(
                 found.container = (path_in_file != path).then(|| path.to_owned().into());
                 known.insert(&object.data, checked.objects.len());
                 if let Some(error) = meter.refused() {
-                    let message = format!("{error}; what is listed of it is not complete");
+                    let message = format!("{error}; the listed findings are incomplete");
                     let unreadable = UnreadableFile::new(found.path.clone(), message);
                     checked.unreadable.push(unreadable);
                 }
@@ -214,7 +214,7 @@ pub fn check_named_file(
         let meter = Arc::new(Meter::new(limits, data.len() as u64));
         let host = CodeObject::parse_any_machine(data, Layout::Distinct, &meter);
         let more = match host.is_ok() {
-            true => "; nor has it debugging information",
+            true => "; it also has no debugging information",
             false => "",
         };
         return CheckedFile::unreadable(path, format!("{error}{more}"));
@@ -244,7 +244,7 @@ pub fn check_host_file(
     Some(match checked {
         Ok(found) => {
             let stopped = meter.refused().map(|error| {
-                let message = format!("{error}; what is listed of it is not complete");
+                let message = format!("{error}; the listed findings are incomplete");
                 UnreadableFile::new(path.to_owned(), message)
             });
             CheckedFile {

@@ -49,7 +49,7 @@ impl Line {
     fn check(self) -> Result<FindingRecord, String> {
         let unknown = |what: &str, name: &str| {
             let name = Untrusted::from(name);
-            format!("this version knows no {what} `{name}`")
+            format!("unknown {what} `{name}`")
         };
         let rule = Rule::by_id(&self.rule).ok_or_else(|| unknown("rule", &self.rule))?;
         let levels = [Severity::Error, Severity::Warning, Severity::Note];

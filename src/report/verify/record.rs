@@ -163,14 +163,14 @@ pub fn unchecked(folders: &[FolderRecord], is_any: bool) -> Vec<UnreadableFile> 
     for folder in folders.iter().filter(|folder| !folder.left_out) {
         let message = match (folder.seen, folder.partial) {
             (true, _) => continue,
-            (false, false) => "there is no code object in it",
+            (false, false) => "no code object found",
             (false, true) if is_any => continue,
-            (false, true) => "there is no code object in what hetdwarf.toml leaves of it",
+            (false, true) => "hetdwarf.toml excludes all code objects in it",
         };
         found.push(UnreadableFile::new(folder.folder.clone(), message));
     }
     if !is_any && found.is_empty() {
-        let message = "hetdwarf.toml leaves it out, and there is nothing else to check";
+        let message = "hetdwarf.toml excludes it, and there is nothing else to check";
         let left_out = folders.iter().filter(|folder| folder.left_out);
         found.extend(left_out.map(|path| UnreadableFile::new(path.folder.clone(), message)));
     }

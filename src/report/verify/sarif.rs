@@ -214,7 +214,7 @@ impl SarifLog {
             notifications.push(Notification {
                 level: "note",
                 message: message(format!(
-                    "{left_out} more results are left out; these are the worst"
+                    "{left_out} more results are omitted; these are the most severe"
                 )),
                 locations: Vec::new(),
             });
@@ -256,7 +256,7 @@ fn bases() -> BTreeMap<&'static str, Base> {
             FOLDER,
             Base {
                 uri: None,
-                description: message("the folder in which hetdwarf was run"),
+                description: message("the directory in which hetdwarf was run"),
             },
         ),
         (

@@ -50,24 +50,24 @@ macro_rules! settings {
 }
 
 settings! {
-    Code "code" "a function; on entry the CFA is s32, the return address in s[30:31], and s[4:7], v0 and v1 are said to be undefined";
-    Function "function" "a function, with all that is said of its frame";
-    Kernel "kernel" "a kernel, with all that is said of its frame";
-    Frame "frame" "entries of .debug_frame, by field; those that are not named are as they should be";
+    Code "code" "a function; on entry the CFA is s32, the return address is in s[30:31], and s[4:7], v0 and v1 are undefined";
+    Function "function" "a function with all its call frame information";
+    Kernel "kernel" "a kernel with all its call frame information";
+    Frame "frame" "entries of .debug_frame, by field; unnamed fields are valid";
     EhFrame "eh-frame" "entries of .eh_frame";
     Entries "entries" "entries of .debug_info";
-    Indices "indices" "entries of .debug_info; each table that is counted into has two entries, 0 and 1";
+    Indices "indices" "entries of .debug_info; each table with indices has two entries, 0 and 1";
     RangeList "range-list" "a list of .debug_rnglists";
     Ranges "aranges" "sets of .debug_aranges; each unit has a function of 0x20 bytes, f or g";
     Abbreviations "abbreviations" "the abbreviations of a unit whose only entry has code 1: .short, a language, and .quad, an address";
-    Lines "lines" "line tables; that of the unit of f, whose entry names file 1, is at 0";
+    Lines "lines" "line tables; the table of the unit of f, whose entry names file 1, is at 0";
     StringOffsets "string-offsets" "the entries of .debug_str_offsets; .debug_str has strings at 0 and 2";
     UnitIndex "unit-index" "two rows of .debug_cu_index, with the columns DW_SECT_INFO and DW_SECT_ABBREV: offsets, and then sizes";
     Names "names" "indices of .debug_names, of a unit with the function f and of one with g, by field";
-    Value "value" "an expression that gives a value, DW_AT_upper_bound for example";
+    Value "value" "an expression that gives a value, such as DW_AT_upper_bound";
     FrameBase "frame-base" "DW_AT_frame_base";
     LanePc "lane-pc" "DW_AT_LLVM_lane_pc of a function of 64 lanes";
-    Lanes "lanes" "what is said of the lanes of a function of 64 lanes, by ranges of it; it is at 0x100: 0x0 v_cmp_lt_u32 vcc, v0, v1; 0x4 s_and_saveexec_b64 s[4:5], vcc; \
+    Lanes "lanes" "lane attributes of a function of 64 lanes, by range; the function is at 0x100: 0x0 v_cmp_lt_u32 vcc, v0, v1; 0x4 s_and_saveexec_b64 s[4:5], vcc; \
         0x8 v_mov_b32 v2, v0; 0xc s_or_b64 exec, exec, s[4:5]; 0x10 s_or_saveexec_b64 s[6:7], -1; 0x14 v_mov_b32 v3, v2; 0x18 s_mov_b64 exec, s[6:7]; 0x1c s_setpc_b64 s[30:31]";
     ActiveLane "active-lane" "DW_AT_LLVM_active_lane of a function of 64 lanes";
     Cfa "cfa" "DW_CFA_def_cfa_expression";

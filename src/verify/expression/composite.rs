@@ -31,7 +31,7 @@ impl Machine<'_> {
 
     fn piece(&mut self, bits: u128, bit_offset: Option<u64>) -> Step {
         if bits == 0 {
-            self.fault(&rule::EMPTY_PART, "it adds a part of no bits");
+            self.fault(&rule::EMPTY_PART, "it adds a part of zero bits");
         }
         match self.stack.last().copied() {
             None if self.is_open() => return Err(Stop),
@@ -45,7 +45,7 @@ impl Machine<'_> {
         let Some(mut part) = as_place(entry) else {
             self.fault_with(
                 &rule::PIECE_KIND,
-                format!("the part is {entry}, which is no location"),
+                format!("the part is {entry}, which is not a location"),
                 "DW_OP_stack_value before the piece makes a location of it",
             );
             return Err(Stop);
@@ -80,7 +80,7 @@ impl Machine<'_> {
         {
             self.fault(
                 &rule::PART_SIZE,
-                format!("the part has {bits} bits, and {what} has {room}"),
+                format!("the part has {bits} bits, but {what} has {room}"),
             );
             return Err(Stop);
         }
@@ -89,7 +89,7 @@ impl Machine<'_> {
         {
             self.fault(
                 &rule::LANE_OVERRUN,
-                format!("the part has {bits} bits of {what}, where each lane has {room}"),
+                format!("the part has {bits} bits of {what}, but each lane has {room}"),
             );
         }
         // A missing lane is not reported here, because compilers park a pair of scalar registers in the first two lanes.
@@ -147,14 +147,14 @@ impl Machine<'_> {
             Some(Entry::Unknown) => Err(Stop),
             None if is_open => Err(Stop),
             Some(other) => {
-                let text = format!("it needs an incomplete composite, and finds {other}");
+                let text = format!("it needs an incomplete composite, but finds {other}");
                 self.fault(&rule::PIECE_END, text);
                 Err(Stop)
             }
             None => {
                 self.fault(
                     &rule::PIECE_END,
-                    "it needs an incomplete composite, and the stack is empty",
+                    "it needs an incomplete composite, but the stack is empty",
                 );
                 Err(Stop)
             }
@@ -193,7 +193,7 @@ impl Machine<'_> {
         {
             self.fault(
                 &rule::PART_SIZE,
-                format!("the elements have {bits} bits, and the locations have {one} and {zero}"),
+                format!("the elements have {bits} bits, but the locations have {one} and {zero}"),
             );
             return Err(Stop);
         }
@@ -215,7 +215,7 @@ impl Machine<'_> {
         if matches!(mask.number, Number::Below { .. }) && read < count {
             self.fault(
                 &rule::MASK_SHORT,
-                format!("only {read} bits of the mask can be set, and there are {count} elements"),
+                format!("only {read} bits of the mask can be set, but there are {count} elements"),
             );
         }
         Ok(())
@@ -236,7 +236,7 @@ impl Machine<'_> {
                 let what = Entry::Place(base);
                 self.fault(
                     &rule::OUT_OF_BOUNDS,
-                    format!("the overlay ends at bit {end} of {what}, which has {room}"),
+                    format!("the overlay ends at bit {end} of {what}, which has {room} bits"),
                 );
                 return Err(Stop);
             }

@@ -221,7 +221,7 @@ impl<'m> Machine<'m> {
             if code.target(item) == Some(Target::Nowhere) {
                 let target = item.branch_target().unwrap_or_default();
                 let text =
-                    format!("it leads to byte {target}, which is not the start of an operation");
+                    format!("it branches to byte {target}, which is not the start of an operation");
                 self.fault_at(&rule::BRANCH_TARGET, Some(item.offset), text, None);
             }
         }
@@ -233,12 +233,12 @@ impl<'m> Machine<'m> {
             .zip(reach.from_start.into_iter().zip(reach.to_end))
         {
             if !reached && !dead {
-                let text = "no way leads here from the start of the expression";
+                let text = "this operation cannot be reached from the start of the expression";
                 self.fault_at(&rule::UNREACHABLE, Some(item.offset), text, None);
             }
             dead = !reached;
             if reached && !leaves {
-                let text = "from here no way leads to the end of the expression";
+                let text = "the end of the expression cannot be reached from here";
                 self.fault_at(&rule::ENDLESS, Some(item.offset), text, None);
                 break;
             }
@@ -318,7 +318,7 @@ impl<'m> Machine<'m> {
         self.stack.hash(&mut hasher);
         let state = (next, hasher.finish());
         if trail.contains(&state) {
-            let text = "control comes back here with the same stack, again and again";
+            let text = "control returns here repeatedly with the same stack";
             self.fault(&rule::ENDLESS, text);
             return true;
         }
@@ -341,9 +341,9 @@ impl<'m> Machine<'m> {
                     return Ok(Flow::Either(target));
                 };
                 let text = if number == 0 {
-                    "it never branches: the entry it takes is the constant 0".to_owned()
+                    "it never branches: its operand is the constant 0".to_owned()
                 } else {
-                    format!("it always branches: the entry it takes is the constant {number:#x}")
+                    format!("it always branches: its operand is the constant {number:#x}")
                 };
                 if value.sources == Sources::NONE {
                     self.fault(&rule::CONSTANT_BRANCH, text);
@@ -378,7 +378,7 @@ impl<'m> Machine<'m> {
             Callee::Unreadable => Err(Stop),
             Callee::Nothing => {
                 let text = format!(
-                    "the entry at {offset:#x} {} has no location, so that the call does nothing",
+                    "the entry at {offset:#x} {} has no location, so the call does nothing",
                     base(in_section)
                 );
                 self.fault(&rule::CALL_NOTHING, text);
@@ -406,7 +406,7 @@ impl<'m> Machine<'m> {
         if self.calls.contains(&die) {
             if !self.branched {
                 let text =
-                    format!("the entry at {die:#x} calls itself, and no branch is on the way");
+                    format!("the entry at {die:#x} calls itself without a branch on the way");
                 self.fault(&rule::CALL_CYCLE, text);
             }
             return Err(Stop);
@@ -483,7 +483,7 @@ impl<'m> Machine<'m> {
             None => {
                 self.fault(
                     &rule::UNDERFLOW,
-                    "it needs an entry, and the stack is empty",
+                    "it needs an entry, but the stack is empty",
                 );
                 Err(Stop)
             }

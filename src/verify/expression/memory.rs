@@ -15,14 +15,14 @@ impl Machine<'_> {
         if is_incomplete(&entry) {
             self.fault(
                 &rule::INCOMPLETE,
-                "it needs a location, and finds a composite to which parts are still added",
+                "it needs a location, but finds an incomplete composite",
             );
             return Err(Stop);
         }
         let Some(place) = as_place(entry) else {
             self.fault(
                 &rule::KIND,
-                format!("it needs a location, and finds {entry}"),
+                format!("it needs a location, but finds {entry}"),
             );
             return Err(Stop);
         };
@@ -102,10 +102,7 @@ impl Machine<'_> {
     /// Checks `DW_OP_fbreg`. The offset is ignored, because the size of a frame is not known.
     fn push_frame_base(&mut self) -> Step {
         if self.env.role == Role::FrameBase {
-            self.fault(
-                &rule::FRAME_BASE,
-                "a frame base cannot be computed from itself",
-            );
+            self.fault(&rule::FRAME_BASE, "a frame base cannot refer to itself");
             return Err(Stop);
         }
         self.asks_frame_base = true;
@@ -113,7 +110,7 @@ impl Machine<'_> {
             FrameBase::Missing => {
                 self.fault_with(
                     &rule::NO_FRAME_BASE,
-                    "the function has no DW_AT_frame_base to count from",
+                    "the function has no DW_AT_frame_base",
                     "give the function a DW_AT_frame_base, or write the location without DW_OP_fbreg",
                 );
                 return Err(Stop);
@@ -150,7 +147,7 @@ impl Machine<'_> {
         if without {
             self.fault(
                 &rule::CONTEXT,
-                "this attribute is evaluated without an object whose address could be pushed",
+                "this attribute is evaluated without an object, so there is no address to push",
             );
             return Err(Stop);
         }
@@ -168,7 +165,7 @@ impl Machine<'_> {
             None => {
                 self.fault(
                     &rule::ADDRESS_SPACE,
-                    format!("{number} is no address space of AMDGPU"),
+                    format!("{number} is not an address space of AMDGPU"),
                 );
                 Err(Stop)
             }
@@ -187,7 +184,7 @@ impl Machine<'_> {
                 self.fault(
                     &rule::NARROW,
                     format!(
-                        "{register} has {bits} bits, and an address of the space `{}` has {needed}",
+                        "{register} has {bits} bits, but an address of the space `{}` has {needed}",
                         space.name()
                     ),
                 );
@@ -219,8 +216,9 @@ impl Machine<'_> {
         {
             self.fault_with(
                 &rule::LANE_MISSING,
-                format!("it reads lane 0 of {register}, whichever lane is asked for"),
-                "move the location by DW_OP_LLVM_push_lane, DW_OP_lit4, DW_OP_mul, DW_OP_LLVM_offset",
+                format!("it reads lane 0 of {register} for every lane"),
+                "move the location with DW_OP_LLVM_push_lane, DW_OP_lit4, DW_OP_mul, \
+                 DW_OP_LLVM_offset",
             );
         }
     }
@@ -379,7 +377,7 @@ impl Machine<'_> {
         {
             self.fault(
                 &rule::OUT_OF_BOUNDS,
-                format!("it reads {bits} bits of {what}, which has {room}"),
+                format!("it reads {bits} bits of {what}, which has {room} bits"),
             );
             return Err(Stop);
         }
@@ -388,7 +386,7 @@ impl Machine<'_> {
         {
             self.fault(
                 &rule::LANE_OVERRUN,
-                format!("it reads {bits} bits of {what}, where each lane has {room}"),
+                format!("it reads {bits} bits of {what}, but each lane has {room}"),
             );
         }
         self.check_lane(place);

@@ -26,7 +26,7 @@ impl Machine<'_> {
                 role,
                 Role::Value | Role::OfDimension | Role::RegisterValue { .. }
             ) {
-                let text = "a value is required, and the stack is empty at the end";
+                let text = "a value is required, but the stack is empty at the end";
                 self.whole(&rule::RESULT_KIND, text);
             }
             return;
@@ -42,7 +42,7 @@ impl Machine<'_> {
                 if let (Some(found), Some(bits)) = (found, bits)
                     && found != u64::from(bits)
                 {
-                    let text = format!("the value has {found} bits, and the register {bits}");
+                    let text = format!("the value has {found} bits, but the register has {bits}");
                     self.whole(&rule::VALUE_SIZE, text);
                 }
             }
@@ -72,7 +72,7 @@ impl Machine<'_> {
             None => {
                 self.whole(
                     &rule::RESULT_KIND,
-                    format!("a value is required, and the result is {top}"),
+                    format!("a value is required, but the result is {top}"),
                 );
                 None
             }
@@ -102,8 +102,8 @@ impl Machine<'_> {
             self.fault_at(
                 &rule::RESULT_KIND,
                 None,
-                format!("a location is required, and the result is {top}"),
-                Some("DW_OP_stack_value makes a location that has this value"),
+                format!("a location is required, but the result is {top}"),
+                Some("DW_OP_stack_value makes a location with this value"),
             );
             return;
         };
@@ -114,7 +114,7 @@ impl Machine<'_> {
         {
             self.whole(
                 &rule::VALUE_AS_LOCATION,
-                format!("{top} stands for the place in global memory with this address"),
+                format!("{top} is used as an address in global memory"),
             );
         }
         match role {
@@ -162,7 +162,7 @@ impl Machine<'_> {
         {
             self.whole(
                 &rule::LONG_COMPOSITE,
-                format!("the object has {bits} bits, and its parts {room}"),
+                format!("the object has {bits} bits, but its parts have {room}"),
             );
         }
         self.check_lane(place);
@@ -173,8 +173,8 @@ impl Machine<'_> {
             self.fault_at(
                 &rule::LANE_OVERRUN,
                 None,
-                format!("the object has {bits} bits, and each lane has {room} of {what}"),
-                Some("the dwords after the first are in other registers: make it a composite"),
+                format!("the object has {bits} bits, but each lane has {room} bits of {what}"),
+                Some("the other dwords are in other registers: make the location a composite"),
             );
         }
     }
@@ -186,7 +186,7 @@ impl Machine<'_> {
             let what = Entry::Place(*place);
             self.whole(
                 rule,
-                format!("{object} takes {bits} bits, and {what} has {room}"),
+                format!("{object} takes {bits} bits, but {what} has {room}"),
             );
         }
     }

@@ -160,10 +160,7 @@ impl Machine<'_> {
         self.need(index.saturating_add(1))?;
         let found = self.stack.iter().rev().nth(index).copied().ok_or(Stop)?;
         if is_incomplete(&found) {
-            self.fault(
-                &rule::INCOMPLETE,
-                "it touches a composite to which parts are still added",
-            );
+            self.fault(&rule::INCOMPLETE, "it uses an incomplete composite");
             return Err(Stop);
         }
         Ok(found)
@@ -178,7 +175,7 @@ impl Machine<'_> {
         if !self.is_open() {
             self.fault(
                 &rule::UNDERFLOW,
-                format!("it needs {count} entries, and there are {found}"),
+                format!("it needs {count} entries, but there are {found}"),
             );
             return Err(Stop);
         }

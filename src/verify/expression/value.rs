@@ -43,12 +43,12 @@ impl Machine<'_> {
         if is_incomplete(&entry) {
             self.fault(
                 &rule::INCOMPLETE,
-                "it needs a value, and finds a composite to which parts are still added",
+                "it needs a value, but finds an incomplete composite",
             );
             return Err(Stop);
         }
         let Some(value) = as_value(entry) else {
-            self.fault(&rule::KIND, format!("it needs a value, and finds {entry}"));
+            self.fault(&rule::KIND, format!("it needs a value, but finds {entry}"));
             return Err(Stop);
         };
         Ok(value)
@@ -61,7 +61,7 @@ impl Machine<'_> {
             let found = Entry::Value(value);
             self.fault(
                 &rule::KIND,
-                format!("it needs an integral value, and finds {found}"),
+                format!("it needs an integral value, but finds {found}"),
             );
             return Err(Stop);
         }
@@ -88,7 +88,7 @@ impl Machine<'_> {
             && bits.div_ceil(8) != bytes
         {
             let is = bits.div_ceil(8);
-            let text = format!("its size operand is {bytes}, and its type has {is} bytes");
+            let text = format!("its size operand is {bytes}, but its type has {is} bytes");
             if bits == bytes {
                 self.fault_with(
                     &rule::TYPE_SIZE,
@@ -188,7 +188,10 @@ impl Machine<'_> {
                     (operation, value.ty.bits(generic), ty.bits(generic))
                     && from != to
                 {
-                    let text = format!("a value of {from} bits becomes a type of {to} bits");
+                    let text = format!(
+                        "a value of {from} bits is reinterpreted as a type of {to} \
+                                        bits"
+                    );
                     self.fault(&rule::REINTERPRET, text);
                 }
                 self.push_any(ty, value.sources)

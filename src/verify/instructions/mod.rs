@@ -220,7 +220,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             findings.add(self.finding(&rule::PADDING, self.entry_offset(), message));
         }
         if let Some((offset, _)) = self.remembered.last() {
-            let message = "nothing restores what is remembered here".to_owned();
+            let message = "the rules remembered here are never restored".to_owned();
             findings.add(self.finding(&rule::REMEMBER_STATE, *offset, message));
         }
     }
@@ -373,7 +373,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     /// * `next`: the new location. `None` if it exceeds the address range.
     fn advance(&mut self, next: Option<u64>, item: &InstructionItem<'a>, findings: &mut Findings) {
         let Some(fde) = self.fde else {
-            let message = "there is no location that could be advanced";
+            let message = "there is no location to advance";
             findings.add(self.about(&rule::ADVANCE_IN_CIE, item, message));
             return;
         };
@@ -384,15 +384,15 @@ impl<'w, 'a> Walk<'w, 'a> {
         };
         self.end_row(next, findings);
         if next == self.location && self.in_row > 0 {
-            let message = "the location is advanced by 0";
+            let message = "the location advances by 0";
             findings.add(self.about(&rule::ROW_EMPTY, item, message));
         } else if self.in_row == 0 && self.row > 1 {
-            let message = format!("nothing was said of the row at {:#x}", self.location);
+            let message = format!("no instruction follows for the row at {:#x}", self.location);
             findings.add(self.about(&rule::ROW_UNCHANGED, item, message));
         }
         let end = fde.end();
         if next > end && self.location <= end {
-            let message = format!("it starts at {next:#x}, and the code ends at {end:#x}");
+            let message = format!("it starts at {next:#x}, but the code ends at {end:#x}");
             findings.add(self.about(&rule::ROW_OUTSIDE, item, message));
         } else if next == end && self.location < end {
             let message = format!("it starts at {next:#x}, where the code ends");
@@ -415,7 +415,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             // Only one of the two findings is reported.
             (self.said_no_cfa, self.said_of_row) = (true, true);
             let name = self.facts.register_name(register);
-            let message = format!("the rule of {name} counts from the CFA, which has none");
+            let message = format!("the rule of {name} counts from the CFA, which has no rule");
             findings.add(self.finding(&rule::CFA_MISSING, self.entry_offset(), message));
         }
         let end = end.min(fde.end());
@@ -593,7 +593,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.rules.dependencies.clear(register);
         if before.is_some_and(|before| before.row == self.row) && self.fde.is_some() {
             let name = self.facts.register_name(register);
-            let message = format!("{name} has a rule in this row already");
+            let message = format!("{name} already has a rule in this row");
             findings.add(self.about(&rule::OVERWRITTEN, item, message));
         }
     }

@@ -41,33 +41,32 @@ const LOADED_AT: LoadAddress = LoadAddress(0);
 rules! {
     WRONG "lane-pc-wrong-place" Error "USAGE DW_AT_LLVM_lane_pc"
         "DW_AT_LLVM_lane_pc gives a wrong address for an inactive lane"
-        "By the machine code the lane was switched off in one place and goes on in another. Right is every address after the last instruction that acted on \
-         it up to the next one that does, on its own way; what is said is none of them, so that a debugger shows the lane in code that it does not execute. \
-         Typical causes: the end of a region is wrong, two masks are exchanged, or an entry of the location list goes too far.";
+        "The machine code switches the lane off in one place and resumes it in another. Correct addresses are those after the last instruction that the \
+         lane executed, up to the next one that it will execute. The attribute gives another address, so a debugger shows the lane in code that it does not \
+         execute. Typical causes: a wrong end of a region, two exchanged masks, or an entry of the location list that covers too much code.";
     LOST "lane-pc-lost" Error "USAGE DW_AT_LLVM_lane_pc"
         "DW_AT_LLVM_lane_pc claims that a waiting lane did not enter the function"
-        "Its program location is undefined, which means that it was not active on entry. By the machine code it was, and goes on later. A debugger \
-         looks for it in the callers, where it is at the call, and never shows it here.";
+        "An undefined program location means that the lane was not active on entry. According to the machine code, it was active on entry and \
+         resumes later. A debugger looks for the lane in the callers, where it is at the call, and never shows it here.";
     NOT_ENTERED "lane-pc-not-entered" Error "USAGE DW_AT_LLVM_lane_pc"
         "DW_AT_LLVM_lane_pc claims that a lane is in a function that it did not enter"
-        "By the machine code no mask of the function has it, so that it was not active on entry and its program location has to be undefined. \
-         A debugger shows a call that the lane did not make.";
+        "According to the machine code, no mask of the function contains the lane. It was not active on entry, so its program location must \
+         be undefined. A debugger shows a call that the lane did not make.";
     ACTIVE "lane-active-wrong" Error "USAGE DW_AT_LLVM_active_lane"
         "DW_AT_LLVM_active_lane differs from the lanes that are active"
-        "In a section in which the compiler switches other lanes on, to save whole vector registers for example, the active lanes are those of the register in \
-         which EXEC was saved. The attribute says others.";
+        "If the compiler switches other lanes on, for example to save whole vector registers, the active lanes are those of the register in which EXEC was \
+         saved. The attribute gives other lanes.";
     NOT_SAID_ACTIVE "lane-active-missing" Note "USAGE DW_AT_LLVM_active_lane"
         "EXEC has lanes that are not active, and DW_AT_LLVM_active_lane is missing"
-        "Without DW_AT_LLVM_active_lane the lanes of EXEC count as active, also in a section in which the compiler switches others on, to save whole vector registers \
-         for example. The newest text has no code for the attribute any more; `hetdwarf annotate --active-lane` writes the old one.";
+        "Without DW_AT_LLVM_active_lane, the lanes of EXEC count as active, even if the compiler switched other lanes on, for example to save whole vector registers. \
+         The newest specification no longer assigns a code to the attribute; `hetdwarf annotate --active-lane` writes the old code.";
     NO_MASK "lane-pc-no-mask" Error "USAGE DW_AT_LLVM_lane_pc"
         "DW_AT_LLVM_lane_pc reads a mask from a register that holds none"
-        "Whatever way the wave came, the register has a number or an address at this place, or what a callee left there: the mask was there before and the register was used \
-         again, or the expression names the wrong one.";
+        "On every path to this address, the register holds a number, an address or the contents left by a callee. Either the register held the mask before and was reused, \
+         or the expression names the wrong register.";
     MISSING "lane-pc-missing" Note "USAGE DW_AT_LLVM_lane_pc"
         "DW_AT_LLVM_lane_pc has no entry for code with switched-off lanes"
-        "A debugger without an analysis of its own does not know there where the lanes are. The machine code tells: `hetdwarf annotate` writes it for functions without \
-         the attribute.";
+        "A debugger that does not analyze machine code cannot locate the lanes there. `hetdwarf annotate` writes the attribute for functions that lack it.";
 }
 
 /// Checks the functions that have the attribute.
@@ -237,17 +236,17 @@ impl FunctionCheck<'_, '_, '_> {
             };
             let Some(found) = found else {
                 if kinds.iter().any(|kind| kind.left.is_some()) {
-                    self.add(&MISSING, pc, None, "nothing is said".to_owned(), None);
+                    self.add(&MISSING, pc, None, "there is no entry".to_owned(), None);
                 }
                 return Ok(());
             };
             let all = u64::MAX >> (64_u32.saturating_sub(self.wave_size.lanes()));
             if found.active & all != 0 {
                 let (rule, said) = match self.function.simt.active_lane {
-                    Some(_) => (&ACTIVE, "what is said to be active has lanes that are off"),
+                    Some(_) => (&ACTIVE, "the attribute has lanes that are off"),
                     None => (
                         &NOT_SAID_ACTIVE,
-                        "EXEC has lanes that are off, and nothing says which are active",
+                        "EXEC has lanes that are off, and no attribute gives the active lanes",
                     ),
                 };
                 self.add(rule, pc, None, said.to_owned(), None);
@@ -283,7 +282,7 @@ impl FunctionCheck<'_, '_, '_> {
         }
         for said in nowhere {
             let text = format!(
-                "{said:#x} is said of lanes with some masks, where none that is off can be"
+                "lanes have the address {said:#x} with some masks, but no inactive lane can be there"
             );
             self.add(&WRONG, pc, None, text, None);
         }
@@ -351,7 +350,13 @@ impl FunctionCheck<'_, '_, '_> {
         }
         halves.retain(|half| !self.flow.holds_no_mask(pc, *half));
         if halves.is_empty() {
-            self.add(&NO_MASK, pc, None, format!("{register} is read"), None);
+            self.add(
+                &NO_MASK,
+                pc,
+                None,
+                format!("the expression reads {register}"),
+                None,
+            );
         }
         Ok(())
     }
@@ -368,8 +373,8 @@ impl FunctionCheck<'_, '_, '_> {
     /// Reports a value that is wrong for all lanes of one kind.
     fn wrong(&mut self, pc: u64, kind: &OffLane, said: Option<u64>) {
         let at = |said: Option<u64>| match said {
-            Some(said) => format!("said to be at {said:#x}"),
-            None => "said to be nowhere".to_owned(),
+            Some(said) => format!("the address {said:#x}"),
+            None => "no address".to_owned(),
         };
         let Some(left) = kind.left else {
             return self.add(&NOT_ENTERED, pc, None, at(said), None);
@@ -390,7 +395,7 @@ impl FunctionCheck<'_, '_, '_> {
         // Writing to a string does not fail.
         match resumes.first() {
             Some(next) => {
-                let _ = write!(text, "; it goes on at {next:#x}");
+                let _ = write!(text, "; it resumes at {next:#x}");
             }
             None => text.push_str("; it never executes again"),
         }
@@ -400,7 +405,7 @@ impl FunctionCheck<'_, '_, '_> {
         } else {
             ""
         };
-        let help = format!("right are {}{more}", all.join(", "));
+        let help = format!("correct addresses: {}{more}", all.join(", "));
         self.add(rule, pc, Some(left), text, Some(help));
     }
 
@@ -432,13 +437,13 @@ impl FunctionCheck<'_, '_, '_> {
         for ((_, left, text), seen) in self.found {
             let mut message = match left {
                 Some(left) => format!(
-                    "at {:#x} a lane that {left:#x} switched off is ",
+                    "at {:#x}, a lane that {left:#x} switched off has ",
                     seen.first
                 ),
                 None if seen.rule.id == NOT_ENTERED.id => {
-                    format!("at {:#x} a lane that did not enter is ", seen.first)
+                    format!("at {:#x}, a lane that did not enter has ", seen.first)
                 }
-                None => format!("at {:#x} ", seen.first),
+                None => format!("at {:#x}, ", seen.first),
             };
             message.push_str(&text);
             if let Some(more @ 1..) = seen.places.checked_sub(1) {

@@ -308,7 +308,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
 
     fn legacy(&self, site: &Site<'_, 'a>, expression: &ExpressionBytes<'a>) -> Finding {
         let text = format!(
-            "{}: it loads from an address space where the location itself is meant",
+            "{}: it loads from an address space instead of giving the location itself",
             self.label(site.die, site.attribute)
         );
         let mut finding = Finding::new(&rule::LEGACY, expression.section, text)

@@ -141,7 +141,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             match attribute.udata_value() {
                 Some(count) if (1..=most).contains(&count) => {}
                 Some(count) => {
-                    let text = format!("`{name}` has {count} lanes, and a wavefront has {most}");
+                    let text = format!("`{name}` has {count} lanes, but a wavefront has {most}");
                     add(&rule::LANES, text);
                 }
                 None => add(
@@ -150,11 +150,11 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 ),
             }
         } else if lane_pc {
-            let text = format!("`{name}` has DW_AT_LLVM_lane_pc, and no DW_AT_LLVM_lanes");
+            let text = format!("`{name}` has DW_AT_LLVM_lane_pc but no DW_AT_LLVM_lanes");
             add(&rule::LANE_PC_LANES, text);
         }
         if active_lane && !lane_pc {
-            let text = format!("`{name}` has DW_AT_LLVM_active_lane, and no DW_AT_LLVM_lane_pc");
+            let text = format!("`{name}` has DW_AT_LLVM_active_lane but no DW_AT_LLVM_lane_pc");
             add(&rule::ACTIVE_LANE, text);
         }
     }

@@ -11,21 +11,21 @@ use crate::verify::rule::rules;
 rules! {
     BASE "index-base" Error "DWARF 5 §3.1.1"
         "a unit uses indices without a table for them"
-        "DW_AT_str_offsets_base, DW_AT_addr_base, DW_AT_loclists_base and DW_AT_rnglists_base say where the unit's entries start in the section, \
-         directly after a header with the version, the address size and the format of the unit. Where the attribute is missing or leads \
-         elsewhere, readers take other numbers for offsets or addresses, or give up.";
+        "DW_AT_str_offsets_base, DW_AT_addr_base, DW_AT_loclists_base and DW_AT_rnglists_base give the start of the unit's entries in the \
+         section. It directly follows a header with the version, address size and format of the unit. If the attribute is missing or wrong, \
+         readers use wrong offsets or addresses, or give up.";
     OUTSIDE "index-outside" Error "DWARF 5 §7.5.5"
         "an index is outside of the unit's table"
-        "DW_FORM_strx, DW_FORM_addrx, DW_FORM_loclistx and DW_FORM_rnglistx are numbers of entries of the unit's part of a section. Beyond its \
-         end are the lists of this unit or the entries of the next one: readers that do not count show a string, an address or a location that \
-         belongs to something else.";
+        "DW_FORM_strx, DW_FORM_addrx, DW_FORM_loclistx and DW_FORM_rnglistx count the entries of the unit's part of a section. After its end \
+         come the lists of this unit or the entries of the next. Readers that do not check the index show the string, address or location of \
+         something else.";
     LIST_OUTSIDE "index-list-outside" Error "DWARF 5 §7.28"
         "an index leads to a list outside of the unit's part of the section"
-        "An offset counts from the first of the table's offsets, and the lists are after the last, before the end that the header tells.";
+        "Offsets count from the first offset of the table. The lists lie between the last offset and the end given in the header.";
     RANGES "range-list" Error "DWARF 5 §7.28"
         "a range list cannot be read to its end"
-        "Its offset is outside the section, an entry has a kind that no version defines or an index without an address, or the section ends before \
-         the list does. The code from there on belongs to nothing.";
+        "Its offset is outside the section, an entry has an undefined kind or an index without an address, or the section ends before the list \
+         does. The code from there on belongs to nothing.";
 }
 
 impl<'a> UnitCheck<'_, '_, 'a> {

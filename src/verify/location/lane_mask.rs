@@ -19,8 +19,8 @@ use crate::verify::rule::rules;
 rules! {
     LANE_MASK "loc-lane-mask" Warning "HET A.2.5.4.4.4"
         "the location of a Boolean is a scalar register with one bit per lane"
-        "The register holds what a comparison wrote, one bit for each lane. The location says that its low byte is the value, so that a debugger \
-         shows the bits of lanes 0 to 7 for every lane. The location of the value is the bit of the lane in focus.";
+        "The register holds the result of a comparison, one bit for each lane. The location makes its low byte the value, so a debugger shows \
+         the bits of lanes 0 to 7 for every lane. The value is the bit of the lane in focus.";
 }
 
 impl<'a> UnitCheck<'_, '_, 'a> {
@@ -52,7 +52,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 range.start
             );
             let finding = Finding::new(&LANE_MASK, expression.section, text);
-            let help = "shift the register by DW_OP_LLVM_push_lane, take bit 0, and end in DW_OP_stack_value";
+            let help = "shift the register by DW_OP_LLVM_push_lane, take bit 0, and end with DW_OP_stack_value";
             let finding = finding.at(expression.offset).pc(range.start).help(help);
             self.summary.set(finding);
         }

@@ -433,7 +433,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
         if self.summary.count(&rule::NO_SIZE) {
             let name = self.name_of(&ty).unwrap_or_else(|| "?".to_owned());
             let object = self.name_of(die).unwrap_or_else(|| "?".to_owned());
-            let text = format!("`{object}` has a location, and its type `{name}` has 0 bits");
+            let text = format!("`{object}` has a location, but its type `{name}` has 0 bits");
             let finding = Finding::new(&rule::NO_SIZE, self.section, text);
             self.summary.set(finding.at(die.id().offset));
         }

@@ -27,16 +27,16 @@ use crate::verify::rule::rules;
 rules! {
     BACKWARDS "scope-backwards" Error "DWARF 5 §2.17.2"
         "the code of an entry ends before it starts"
-        "DW_AT_high_pc is the address after the last, or the length: it is never below DW_AT_low_pc, nor is the end of an entry of a range list. A \
-         debugger finds no address in it, so that the function or block does not exist for it.";
+        "DW_AT_high_pc is the address after the end, or the length, so the end is never below DW_AT_low_pc. The same holds for the entries of a \
+         range list. A debugger finds no address in such a function or block.";
     OUTSIDE "scope-outside" Error "DWARF 5 §2.17"
         "an entry has code outside of the entry around it"
-        "The code of a function belongs to its unit, that of a block to its function. A debugger goes from the outside to the inside: at these \
-         addresses it does not find the function, the block or the variables in it.";
+        "The code of a function must be inside its unit, and the code of a block inside its function. A debugger searches from the outside to \
+         the inside. At these addresses, it does not find the function, the block or the variables in it.";
     OVERLAP "scope-overlap" Error "DWARF 5 §2.17"
         "two sibling entries cover the same code"
-        "An address belongs to one of several functions, or of several blocks of one, and to one unit. A debugger takes either of them, shows the \
-         wrong function and the wrong variables, and need not take the same one as another debugger.";
+        "An address can belong to only one unit, one function and one of the blocks of a function. Debuggers use either of the two entries and \
+         may disagree, and one of them shows the wrong function and variables.";
 }
 
 /// The tags of entries whose code can contain the code of other entries.
@@ -216,7 +216,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 "the entry around it"
             };
             let message = format!(
-                "{} has code in [{:#x}, {:#x}), which is not all that of {around}",
+                "{} has code in [{:#x}, {:#x}), which is not all inside {around}",
                 self.what(die),
                 range.start,
                 range.end
@@ -248,7 +248,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         if !is_folded && self.summary.count(&OVERLAP) {
             let message = match other.offset == new.offset {
                 true => format!(
-                    "{} has addresses of [{:#x}, {:#x}) twice",
+                    "{} covers addresses of [{:#x}, {:#x}) twice",
                     self.what(die),
                     range.start,
                     range.end

@@ -205,7 +205,7 @@ impl SectionReferences {
             );
             let mut finding = Finding::new(&rule::REFERENCE, section, text)
                 .at(self.elsewhere.first)
-                .help("check what the linker makes of the objects");
+                .help("check the output of the linker instead");
             finding.severity = Severity::Note;
             findings.add(finding);
         }
@@ -265,7 +265,7 @@ impl Reference {
             return None;
         }
         let text = format!(
-            "{} refers to the {} at {to:#x}, and {} is required",
+            "{} refers to the {} at {to:#x}, but {} is required",
             name(),
             tag_name(found),
             wanted.text()

@@ -18,18 +18,18 @@ use crate::verify::rule::rules;
 
 rules! {
     ROOT "unit-root" Error "DWARF 5 §3.1"
-        "the first entry of a unit is not that of a unit"
-        "It is a compilation unit, a partial unit, a type unit or a skeleton unit, the one that the header tells. A debugger does not find the \
-         unit's name, its line table or its addresses, and skips it.";
+        "the first entry of a unit has a wrong tag"
+        "The first entry must be a compilation unit, a partial unit, a type unit or a skeleton unit, as the header says. A debugger does not \
+         find the unit's name, line table or addresses, and skips the unit.";
     SKELETON "unit-skeleton-children" Error "DWARF 5 §3.1.2"
         "a skeleton unit has child entries"
-        "It stands for the unit in a .dwo file, which has all entries. Those here are entries of nothing: a debugger does not look for them.";
+        "A skeleton unit stands for the unit in a .dwo file, which contains all entries. A debugger ignores the child entries here.";
     FILE "unit-file" Error "DWARF 5 §2.14"
         "an entry names a file that the unit's line table does not list"
-        "A debugger says that what it describes is in the wrong file, or in none.";
+        "A debugger attributes the entry to a wrong file, or to none.";
     STRING "unit-string" Error "DWARF 5 §7.5.5"
         "a string is outside of its section"
-        "The offset is behind the last string, or no byte after it is zero. A debugger shows no name, or reads on in what comes after the section.";
+        "The offset is after the last string, or no zero byte follows it. A debugger shows no name, or bytes from after the section.";
 }
 
 impl<'a> UnitCheck<'_, '_, 'a> {
@@ -137,7 +137,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             }
         };
         if self.summary.count(&FILE) {
-            let message = format!("{} is {number}, and {what}", self.label(die, attribute));
+            let message = format!("{} is {number}, but {what}", self.label(die, attribute));
             self.sum_up(&FILE, die, message, None);
         }
     }

@@ -92,7 +92,8 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
         }
     }
     if check.is_exhausted() {
-        let message = "the strings of names are longer than those of any real index: the rest was not checked";
+        let message =
+            "the strings of names are longer than in any real index: the rest was not checked";
         check.add(&rule::TOO_LARGE, message.to_owned(), 0);
     } else {
         check.units_without();

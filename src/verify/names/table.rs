@@ -50,13 +50,13 @@ impl Check<'_, '_> {
     pub(super) fn header(&mut self, index: &NameIndex<'_>) -> bool {
         let at = index.offset;
         if index.version != 5 {
-            let message = format!("version {} is not known", index.version);
+            let message = format!("unknown version {}", index.version);
             self.add(&rule::HEADER, message, at);
             return false;
         }
         if !index.fits() {
             let (needed, has) = (index.needed(), index.end().saturating_sub(at));
-            let message = format!("its tables take {needed:#x} bytes, and it has {has:#x}");
+            let message = format!("its tables take {needed:#x} bytes, but it has {has:#x}");
             self.add(&rule::HEADER, message, at);
             return false;
         }
@@ -77,7 +77,7 @@ impl Check<'_, '_> {
         for abbreviation in &index.abbreviations {
             let mut problems = Vec::new();
             if !codes.insert(abbreviation.code) {
-                problems.push("is there twice".to_owned());
+                problems.push("appears twice".to_owned());
             }
             let mut names = BTreeSet::new();
             for (name, form) in &abbreviation.attributes {
@@ -86,7 +86,7 @@ impl Check<'_, '_> {
                     problems.push(format!("has {text} twice"));
                 }
                 if !fits(*name, *form) {
-                    let form = form.static_string().unwrap_or("a form that is not known");
+                    let form = form.static_string().unwrap_or("an unknown form");
                     problems.push(format!("has {text} in {form}"));
                 }
             }
@@ -148,13 +148,13 @@ impl Check<'_, '_> {
             if first > index.name_count {
                 let names = index.name_count;
                 let message =
-                    format!("bucket {bucket} starts at name {first}, and there are {names}");
+                    format!("bucket {bucket} starts at name {first}, but there are {names}");
                 self.add(&rule::BUCKET, message, at);
                 continue;
             }
             if first != next {
                 let message =
-                    format!("bucket {bucket} starts at name {first}, and {next} is expected");
+                    format!("bucket {bucket} starts at name {first}, but {next} is expected");
                 self.add(&rule::BUCKET, message, at);
             }
             let belongs = |name: &u32| {
@@ -173,10 +173,7 @@ impl Check<'_, '_> {
             next = from.saturating_add(inside);
         }
         if count > 0 && next <= index.name_count {
-            let message = format!(
-                "the names from {next} to {} are in no bucket",
-                index.name_count
-            );
+            let message = format!("names {next} to {} are in no bucket", index.name_count);
             self.add(&rule::BUCKET, message, index.place_of_name(next));
         }
         for name in 1..=index.name_count {
@@ -199,8 +196,10 @@ impl Check<'_, '_> {
         };
         let expected = hash(string);
         if found != expected {
-            let message =
-                format!("that of name {name} is {found:#x}, and {expected:#x} that of its string");
+            let message = format!(
+                "the hash of name {name} is {found:#x}, but the hash of its string is \
+                         {expected:#x}"
+            );
             self.add(&rule::HASH, message, at);
         }
     }
@@ -274,7 +273,7 @@ impl Check<'_, '_> {
                 .unit(small(unit))
                 .ok_or("its number of a unit is too large"),
             (None, None) if index.unit_count == 1 => index.unit(0).ok_or("its unit is missing"),
-            (None, None) => Err("it does not say which unit it is for"),
+            (None, None) => Err("it does not name its unit"),
         };
         let unit = match unit {
             Ok(unit) => unit,

@@ -131,7 +131,10 @@ impl<'a> Check<'_, 'a> {
             self.nowhere(left, offset);
         }
         if let Some((what, die)) = missing {
-            let mut message = format!("{what} at {die:#x} of {} is not in it", info.section);
+            let mut message = format!(
+                "{what} at {die:#x} of {} is missing in the index",
+                info.section
+            );
             if count > 1 {
                 let more = count.saturating_sub(1);
                 message = format!("{message}; {more} more of this rule in this unit");
@@ -160,7 +163,7 @@ impl<'a> Check<'_, 'a> {
         let place = die.id().offset;
         if entry.tag != die.tag() {
             let (has, is) = (tag_name(entry.tag), tag_name(die.tag()));
-            let message = format!("it has {has}, and the entry at {place:#x} is a {is}");
+            let message = format!("it has {has}, but the entry at {place:#x} is a {is}");
             self.add(&rule::TAG, message, entry.at);
         }
         // A missing string is reported for the name.
@@ -172,7 +175,7 @@ impl<'a> Check<'_, 'a> {
                     format!("the name `{}`", clipped(name))
                 });
                 let message = format!(
-                    "it is for `{}`, and the entry at {place:#x} has {is}",
+                    "it is for `{}`, but the entry at {place:#x} has {is}",
                     clipped(&string)
                 );
                 self.add(&rule::NAME, message, entry.at);
@@ -183,7 +186,7 @@ impl<'a> Check<'_, 'a> {
             && Some(*claimed) != parent
         {
             let message = format!(
-                "it is {claimed:#x} of the unit, and the parent of the entry at {place:#x} is {:#x}",
+                "it is {claimed:#x} of the unit, but the parent of the entry at {place:#x} is {:#x}",
                 parent.unwrap_or_default()
             );
             self.add(&rule::PARENT, message, entry.at);

@@ -37,7 +37,7 @@ fn the_parts_of_two_units_are_apart() {
         assert_eq!(found(column, [(0, 0x10), (8, 0)]), []);
         let all = found(column, [(0, 0x11), (0x10, 0x20)]);
         // The second signature is in slot 2.
-        expect(&all, "package-overlap", 16 + 2 * 8, "[0x0, 0x11), that of");
+        expect(&all, "package-overlap", 16 + 2 * 8, "[0x0, 0x11), and");
         let inside = found(column, [(0xffff_fff0, 0x20), (0xffff_fff8, 1)]);
         expect(
             &inside,

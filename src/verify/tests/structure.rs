@@ -127,7 +127,7 @@ fn abbreviations_are_read_up_to_the_end_of_their_table() {
         &found(&open, &[one(4, 0)]),
         "abbrev-end",
         0,
-        "goes on to the end of the section",
+        "does not end before the end of the section",
     );
     // The unit refers to the end of the section and has no table, which is reported with the unit.
     let end = open.len() as u32;
@@ -253,14 +253,14 @@ fn rows_are_of_files_that_are_listed_and_do_not_go_back() {
         &found(4, &[&file(2), &row(0x10), &END]),
         "line-file",
         0,
-        "of 0x10 is of file 2, and files are 1 to 1",
+        "of 0x10 names file 2, but files are 1 to 1",
     );
     assert_eq!(found(5, &[&file(0), &row(0x10), &END]), []);
     expect(
         &found(5, &[&file(1), &row(0x10), &END]),
         "line-file",
         0,
-        "of 0x10 is of file 1, and files are 0 to 0",
+        "of 0x10 names file 1, but files are 0 to 0",
     );
     // DW_LNE_define_file adds one.
     let define = [0, 6, 3, b'b', 0, 0, 0, 0];
@@ -275,7 +275,7 @@ fn rows_are_of_files_that_are_listed_and_do_not_go_back() {
         &back,
         "line-backwards",
         0,
-        "after the row of 0x10 comes one of 0xc",
+        "the row of 0xc follows the row of 0x10",
     );
     // The instruction is cut off.
     assert!(matches!(
@@ -301,7 +301,7 @@ fn files_are_in_directories_that_are_listed() {
         &found(4, &[], &[0, 1]),
         "line-directory",
         0,
-        "file 2 is in directory 1, and directories are 0 to 0",
+        "file 2 is in directory 1, but directories are 0 to 0",
     );
     assert_eq!(found(4, &["/"], &[1]), []);
     assert_eq!(found(5, &["/"], &[0]), []);
@@ -309,7 +309,7 @@ fn files_are_in_directories_that_are_listed() {
         &found(5, &["/"], &[0, 1]),
         "line-directory",
         0,
-        "file 1 is in directory 1, and directories are 0 to 0",
+        "file 1 is in directory 1, but directories are 0 to 0",
     );
 }
 
@@ -512,14 +512,14 @@ fn relocations_of_unknown_types_are_told() {
         &one,
         "relocation-unknown",
         4,
-        "type 12 is not known of AMDGPU",
+        "type 12 of AMDGPU is unknown",
     );
     let both = found(&relocated(".eh_frame", [12, 99], amdgpu));
     expect(
         &both,
         "relocation-unknown",
         0,
-        "type 12 is not known of AMDGPU; 1 more",
+        "type 12 of AMDGPU is unknown; 1 more",
     );
     // The linker resolves relocations of loaded sections, so they are not checked.
     assert_eq!(found(&relocated(".data", [12, 99], amdgpu)), []);
@@ -528,7 +528,7 @@ fn relocations_of_unknown_types_are_told() {
         &one,
         "relocation-unknown",
         4,
-        "type 43 is not known of x86-64",
+        "type 43 of x86-64 is unknown",
     );
 }
 

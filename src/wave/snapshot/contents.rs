@@ -99,7 +99,6 @@ impl Contents {
 fn misuse(bits: &Range<u32>, len: usize) -> AccessError {
     let (start, end) = (bits.start, bits.end);
     AccessError::Failed(
-        format!("bits {start} to {end} of a register do not lie in it, or are not {len} bytes")
-            .into(),
+        format!("bits {start} to {end} are outside of the register, or are not {len} bytes").into(),
     )
 }

@@ -93,8 +93,8 @@ impl<'a> Node<'a> {
             return Ok(());
         };
         let reason = match nearest(name, known.iter().copied()) {
-            Some(meant) => format!("there is no such field; did you mean \"{meant}\"?"),
-            None => format!("there is no such field, only {}", known.join(", ")),
+            Some(meant) => format!("unknown field; did you mean \"{meant}\"?"),
+            None => format!("unknown field; expected {}", known.join(", ")),
         };
         Err(Fault::new(reason).in_field(name))
     }
@@ -269,9 +269,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
         while let Some((name, value)) = map.next_entry::<String, Node<'de>>()? {
             if fields.contains_key(&name) {
                 let name: String = name.chars().take(SHOWN).collect();
-                return Err(A::Error::custom(format_args!(
-                    "the field {name:?} is there twice"
-                )));
+                return Err(A::Error::custom(format_args!("duplicate field {name:?}")));
             }
             fields.insert(name, value);
         }

@@ -130,7 +130,7 @@ fn register(snapshot: &mut Snapshot, name: &str, value: &Node<'_>) -> Result<(),
     if let Some(register) = UnnumberedRegister::from_name(name) {
         if snapshot.unnumbered.contains_key(&register) {
             return Err(Fault::new(
-                "the register is there twice, by two of its names",
+                "the register is given twice, by two of its names",
             ));
         }
         let value = value.integer(register.size_in_bits())?;
@@ -147,7 +147,7 @@ fn register(snapshot: &mut Snapshot, name: &str, value: &Node<'_>) -> Result<(),
     }
     if snapshot.registers.contains_key(&register) {
         return Err(Fault::new(
-            "the register is there twice, by two of its names",
+            "the register is given twice, by two of its names",
         ));
     }
     if register.is_vector() {

@@ -161,7 +161,7 @@ fn lanes_of(first: &FaultCandidateDocument, out: &mut dyn Write) -> Result<(), F
     }
     if first.lanes.is_empty() && first.address.is_none() {
         let why = "registers of its address were overwritten since";
-        writeln!(out, "  {FAINT}which lanes is not known: {why}{FAINT:#}")?;
+        writeln!(out, "  {FAINT}lanes unknown: {why}{FAINT:#}")?;
     }
     Ok(())
 }

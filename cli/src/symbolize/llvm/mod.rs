@@ -90,7 +90,7 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
             (Command::Data, Place::Address(address)) => self.data(address, out),
             (Command::Data, Place::Symbol(_, offset)) => self.data(offset, out),
             (Command::Frame, _) => {
-                let message = "FRAME is not answered; `hetdwarf vars` shows variables";
+                let message = "FRAME is not supported; `hetdwarf vars` shows variables";
                 let _ = writeln!(self.answers.err, "{WARNING}warning{WARNING:#}: {message}");
                 Ok(writeln!(out, "??\n")?)
             }

@@ -70,7 +70,7 @@ def run(
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r}: expected {', '.join(ENGINES)}")
     if files_per_task < 1:
-        raise ValueError("files_per_task has to be at least 1")
+        raise ValueError("files_per_task must be at least 1")
     names = sorted({name_of(path) for path in paths})
     parts = [names[at : at + files_per_task] for at in range(0, len(names), files_per_task)]
     try:

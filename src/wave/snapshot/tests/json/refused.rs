@@ -100,7 +100,7 @@ fn fields_of_the_document() {
             "a field that is there twice",
             r#""target""#,
             r#""format""#,
-            r#"the field "format" is there twice"#,
+            r#"duplicate field "format""#,
         ),
         case(
             "an object in a list that does not end",
@@ -118,31 +118,31 @@ fn names_of_fields() {
             "a name in capitals",
             r#""pc""#,
             r#""PC""#,
-            r#"PC: there is no such field; did you mean "pc"?"#,
+            r#"PC: unknown field; did you mean "pc"?"#,
         ),
         case(
             "a name with a letter too few",
             r#""load_address""#,
             r#""load_adress""#,
-            r#"load_adress: there is no such field; did you mean "load_address"?"#,
+            r#"load_adress: unknown field; did you mean "load_address"?"#,
         ),
         case(
             "a name in the plural",
             r#""memory""#,
             r#""memories""#,
-            r#"memories: there is no such field; did you mean "memory"?"#,
+            r#"memories: unknown field; did you mean "memory"?"#,
         ),
         case(
             "a name that resembles none: all are listed",
             r#""load_address": "0x7f4000000000""#,
             r#""comment": null"#,
-            "comment: there is no such field, only format, target, wave_size, pc, load_address,",
+            "comment: unknown field; expected format, target, wave_size, pc, load_address,",
         ),
         case(
             "a name that resembles none, of a region",
             r#""bytes": "0102""#,
             r#""bytes": "0102", "size": 2"#,
-            "memory[0].size: there is no such field, only space, address, bytes",
+            "memory[0].size: unknown field; expected space, address, bytes",
         ),
     ]);
 }
@@ -160,13 +160,13 @@ fn names_of_registers() {
             "a register by two of its names",
             r#""s4""#,
             r#""EXEC_LO""#,
-            "registers.exec: the register is there twice, by two of its names",
+            "registers.exec: the register is given twice, by two of its names",
         ),
         case(
             "a register by one name twice",
             r#""s4""#,
             r#""exec""#,
-            r#"the field "exec" is there twice"#,
+            r#"duplicate field "exec""#,
         ),
         case(
             "the program counter with another value than the document's",
@@ -321,7 +321,7 @@ fn apertures_and_the_dispatch() {
             "a name of an aperture that is cut: both are listed",
             r#""private_base""#,
             r#""private""#,
-            "apertures.private: there is no such field, only shared_base, private_base",
+            "apertures.private: unknown field; expected shared_base, private_base",
         ),
         case(
             "one aperture of two",
@@ -333,7 +333,7 @@ fn apertures_and_the_dispatch() {
             "a name of the dispatch without its underscore",
             r#""grid_size""#,
             r#""gridsize""#,
-            r#"dispatch.gridsize: there is no such field; did you mean "grid_size"?"#,
+            r#"dispatch.gridsize: unknown field; did you mean "grid_size"?"#,
         ),
         case(
             "a size of two dimensions",
@@ -373,13 +373,13 @@ fn a_message_quotes_no_long_text() {
     let long = "é".repeat(1000);
     for (from, says) in [
         ("0x7f4000001a1c", "found a text of 2000 bytes"),
-        ("focus_lane", "there is no such field"),
+        ("focus_lane", "unknown field"),
     ] {
         let message = error(&FILE.replace(from, &long));
         assert!(message.contains(says), "{from}: {message}");
         assert!(message.len() < 300, "{from}: {message}");
     }
     let message = error(&format!(r#"{{"{long}": 0, "{long}": 0}}"#));
-    assert!(message.contains("is there twice"), "{message}");
+    assert!(message.contains("duplicate field"), "{message}");
     assert!(message.len() < 300, "{message}");
 }
