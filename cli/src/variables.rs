@@ -169,7 +169,7 @@ fn print_reading(variables: &[&VariableDocument], out: &mut dyn Write) -> Result
         let names = names.join(", ");
         writeln!(
             out,
-            "the compiler did not write AMD's DWARF extensions; read as LLVM uses plain DWARF for GPUs: {names}"
+            "located by plain DWARF, without the extensions, as LLVM uses it for GPUs: {names}"
         )?;
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Tests the search for faulting accesses with random programs: no certain candidate is wrong.
 //!
-//! A program is a function of a few kinds of instructions, printed for the assembler of five processors and run lane by lane. It runs until
+//! A program is a function of a few kinds of instructions, with loops, and another that it calls. It is printed for the assembler of five
+//! processors and run lane by lane. It runs until
 //! an active lane accesses missing memory, and then for a random number of further instructions, until a wait needs the access: this is its
 //! latency. The candidates are compared with the executed instructions.
 
@@ -23,6 +24,9 @@ const LOAD: u64 = 0x7f00_0000_0000;
 const BUFFER: u64 = 0x7e00_0000_0000;
 const BUFFER_BYTES: u64 = 0x10_0000;
 const BAD: u64 = 0x7a00_0000_0000;
+/// The wave's scratch.
+const SCRATCH: u64 = 0x7d00_0000_0000;
+const SCRATCH_BYTES: u64 = 0x1_0000;
 /// The pairs `v[2:3]` to `v[8:9]` have addresses.
 const PAIRS: usize = 4;
 /// Registers of which programs make use otherwise.
@@ -42,6 +46,14 @@ enum Op {
     /// Those that were on before.
     EndIf(u8),
     Access(Access),
+    /// Begins a loop of so many passes. Loops are not nested.
+    Loop(u32),
+    /// Ends the loop that begins at an index.
+    EndLoop(usize),
+    /// Calls the function that begins at an index.
+    Call(usize),
+    Return,
+    End,
     WaitLoads(u32),
     WaitStores(u32),
     WaitScalars,
@@ -54,6 +66,7 @@ enum Form {
     Flat,
     Buffer,
     Scalar,
+    Scratch,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +93,8 @@ struct Machine {
     vectors: Vec<[u32; 64]>,
     scalars: [u32; 64],
     exec: u64,
+    /// The indexes after the last call, and of the called function.
+    link: Option<(usize, usize)>,
 }
 
 fn is_new(processor: &str) -> bool {
@@ -125,6 +140,17 @@ fn text(processor: &str, program: usize, op: Op) -> String {
             )
         }
         Op::EndIf(from) => format!("s_or_{b} {exec}, {exec}, {}", mask(from)),
+        Op::Loop(passes) => format!("s_movk_i32 s44, {passes:#x}"),
+        Op::EndLoop(start) => format!(
+            "s_sub_i32 s44, s44, 1\n  s_cmp_lg_u32 s44, 0\n  s_cbranch_scc1 f{program}_{}",
+            start + 1
+        ),
+        Op::Call(_) => format!(
+            "s_getpc_b64 s[48:49]\n  s_add_u32 s48, s48, g{program}@rel32@lo+4\n  \
+             s_addc_u32 s49, s49, g{program}@rel32@hi+12\n  s_swappc_b64 s[30:31], s[48:49]"
+        ),
+        Op::Return => "s_setpc_b64 s[30:31]".to_owned(),
+        Op::End => "s_endpgm".to_owned(),
         Op::WaitLoads(count) if is_12 => format!("s_wait_loadcnt {count}"),
         Op::WaitLoads(count) => format!("s_waitcnt vmcnt({count})"),
         Op::WaitStores(count) if is_12 => format!("s_wait_storecnt {count}"),
@@ -168,6 +194,10 @@ fn access_text(access: Access, names: bool, is_12: bool) -> String {
             let scalar = if is_12 { "null" } else { "0" };
             format!("buffer_{what} v{data}, v{address}, s[8:11], {scalar} offen offset:{offset}")
         }
+        Form::Scratch => format!(
+            "scratch_{what} {}, off offset:{offset}",
+            order(&format!("v{address}"))
+        ),
         Form::Scalar => {
             let size = if names { "b32" } else { "dword" };
             format!(
@@ -178,13 +208,50 @@ fn access_text(access: Access, names: bool, is_12: bool) -> String {
     }
 }
 
+/// A kernel, and a function that it calls, if it calls one.
 fn program(random: &mut Random) -> Vec<Op> {
+    let mut ops = body(random);
+    ops.push(Op::End);
+    let function = ops.len();
+    let mut has_call = false;
+    for op in &mut ops {
+        if let Op::Call(target) = op {
+            *target = function;
+            has_call = true;
+        }
+    }
+    if has_call {
+        let mut function = body(random);
+        function.retain(|op| !matches!(op, Op::Call(_) | Op::Loop(_) | Op::EndLoop(_)));
+        function.truncate(20);
+        ops.extend(function);
+        ops.push(Op::Return);
+    }
+    // The starts of loops, and half of the conditions are jumped over if no lane goes on.
+    let mut start = 0;
+    for index in 0..ops.len() {
+        // A jump does not pass the start of a loop, without which its counter would be random.
+        let ends = |op: &Op| matches!(op, Op::EndIf(_) | Op::Loop(_) | Op::End | Op::Return);
+        let end = ops[index..].iter().position(ends).map(|n| index + n);
+        let end = end.filter(|end| !matches!(ops[*end], Op::Loop(_)));
+        match &mut ops[index] {
+            Op::If(_, _, skip) => *skip = end.filter(|_| random.percent(50)),
+            Op::Loop(_) => start = index,
+            Op::EndLoop(of) => *of = start,
+            _ => {}
+        }
+    }
+    ops
+}
+
+fn body(random: &mut Random) -> Vec<Op> {
     let mut ops = Vec::new();
     let mut open: Option<u8> = None;
+    let mut in_loop = false;
     let free = |random: &mut Random| 10 + random.below(usize::from(VECTORS) - 10) as u8;
     let pair = |random: &mut Random| 2 + 2 * random.below(PAIRS) as u8;
     for _ in 0..30 + random.below(30) {
-        let op = match random.below(20) {
+        let op = match random.below(22) {
             0 => Op::Move(free(random), pair(random)),
             1 => Op::Move(free(random), free(random)),
             // An address is lost, or changed in a way that remains known.
@@ -209,6 +276,15 @@ fn program(random: &mut Random) -> Vec<Op> {
             9 if random.percent(40) => Op::WaitLoads(random.below(3) as u32),
             10 if random.percent(40) => Op::WaitStores(random.below(3) as u32),
             11 => Op::WaitScalars,
+            12 if !in_loop => {
+                in_loop = true;
+                Op::Loop(1 + random.below(3) as u32)
+            }
+            13 if in_loop => {
+                in_loop = false;
+                Op::EndLoop(0)
+            }
+            14 if random.percent(60) => Op::Call(0),
             _ => {
                 let (address, data) = (pair(random), free(random));
                 Op::Access(access(random, address, data))
@@ -217,14 +293,7 @@ fn program(random: &mut Random) -> Vec<Op> {
         ops.push(op);
     }
     ops.extend(open.map(Op::EndIf));
-    // Half of them are jumped over if no lane goes on.
-    for index in 0..ops.len() {
-        let is_end = |op: &Op| matches!(op, Op::EndIf(_));
-        let end = ops[index..].iter().position(is_end).map(|n| index + n);
-        if let Op::If(_, _, skip) = &mut ops[index] {
-            *skip = end.filter(|_| random.percent(50));
-        }
-    }
+    ops.extend(in_loop.then_some(Op::EndLoop(0)));
     ops
 }
 
@@ -235,6 +304,7 @@ fn access(random: &mut Random, pair: u8, data: u8) -> Access {
         6 => Form::Flat,
         7 => Form::Buffer,
         8 => Form::Scalar,
+        _ if random.percent(50) => Form::Scratch,
         _ => Form::Whole,
     };
     let is_atomic = form == Form::Whole && random.percent(20);
@@ -243,7 +313,7 @@ fn access(random: &mut Random, pair: u8, data: u8) -> Access {
         is_store: form != Form::Scalar && random.percent(60),
         is_atomic,
         address: match form {
-            Form::Based | Form::Buffer => 1,
+            Form::Based | Form::Buffer | Form::Scratch => 1,
             Form::Scalar => [6, 40][random.below(2)],
             Form::Whole | Form::Flat => pair,
         },
@@ -311,6 +381,7 @@ impl Machine {
             vectors,
             scalars,
             exec,
+            link: None,
         }
     }
 
@@ -325,6 +396,9 @@ impl Machine {
         let first = usize::from(access.address);
         let pair = |values: [u32; 2]| u64::from(values[1]) << 32 | u64::from(values[0]);
         let base = |first: usize| pair([self.scalars[first], self.scalars[first + 1]]);
+        if access.form == Form::Scratch {
+            return BTreeMap::new();
+        }
         if access.form == Form::Scalar {
             return BTreeMap::from([(0, base(first) + offset)]);
         }
@@ -339,7 +413,7 @@ impl Machine {
                     let at = own + offset;
                     (at < u64::from(self.scalars[10])).then_some(base(8) + at)?
                 }
-                Form::Scalar => return None,
+                Form::Scalar | Form::Scratch => return None,
             };
             Some((lane as u8, address))
         });
@@ -400,7 +474,10 @@ impl Machine {
                     self.vectors[usize::from(access.data)][lane] = random.number() as u32;
                 }
             }
-            Op::Access(_) | Op::WaitLoads(_) | Op::WaitStores(_) | Op::WaitScalars => {}
+            Op::Loop(passes) => self.scalars[44] = passes,
+            Op::EndLoop(_) => self.scalars[44] = self.scalars[44].wrapping_sub(1),
+            Op::Access(_) | Op::Call(_) | Op::Return | Op::End => {}
+            Op::WaitLoads(_) | Op::WaitStores(_) | Op::WaitScalars => {}
         }
     }
 }
@@ -441,7 +518,7 @@ fn needs(op: Op, access: &Access, later: usize, processor: &str) -> bool {
     match access.form {
         Form::Scalar => false,
         Form::Flat => is_own && count == 0,
-        Form::Whole | Form::Based | Form::Buffer => is_own && later >= count,
+        Form::Whole | Form::Based | Form::Buffer | Form::Scratch => is_own && later >= count,
     }
 }
 
@@ -461,6 +538,9 @@ fn run(ops: &[Op], processor: &str, random: &mut Random) -> Option<Run> {
             }
             executed += 1;
         }
+        if matches!(op, Op::End) {
+            break;
+        }
         if let Op::Access(access) = op {
             let lanes = machine.addresses(*access);
             let is_fault = lanes.values().any(|address| is_bad(*address));
@@ -479,6 +559,13 @@ fn run(ops: &[Op], processor: &str, random: &mut Random) -> Option<Run> {
         machine.run(*op, random);
         index = match op {
             Op::If(_, _, Some(end)) if machine.exec == 0 => *end,
+            Op::EndLoop(start) if machine.scalars[44] != 0 => start + 1,
+            Op::Call(function) => {
+                machine.link = Some((index + 1, *function));
+                *function
+            }
+            // The kernel calls one function, which calls none.
+            Op::Return => machine.link?.0,
             _ => index + 1,
         };
     }
@@ -530,8 +617,23 @@ fn assemble(tools: [&Path; 2], processor: &str, source: &str, folder: &Folder) -
     std::fs::read(&output).unwrap()
 }
 
-fn snapshot(processor: &str, machine: &Machine, pc: u64) -> Snapshot {
+/// * `at`: the addresses of instructions, by index.
+fn snapshot(
+    processor: &str,
+    machine: &Machine,
+    stop: usize,
+    at: &dyn Fn(usize) -> u64,
+) -> Snapshot {
     let size = wave_size(processor);
+    let pc = LOAD + at(stop);
+    let mut machine = machine.clone();
+    if let Some((after, function)) = machine.link {
+        for (first, index) in [(30, after), (48, function)] {
+            let address = LOAD + at(index);
+            machine.scalars[first] = address as u32;
+            machine.scalars[first + 1] = (address >> 32) as u32;
+        }
+    }
     let mut wave = Snapshot::new(processor, size, pc);
     wave.load_address = LOAD.into();
     wave.set_register(Register::exec(size), machine.exec)
@@ -594,7 +696,7 @@ fn nothing_that_is_wrong_is_certain() {
     let (Some(assembler), Some(linker)) = (llvm_tool("llvm-mc"), llvm_tool("ld.lld")) else {
         return;
     };
-    let (mut of_survivors, mut of_others) = (Counts::default(), Counts::default());
+    let mut figures: BTreeMap<String, Counts> = BTreeMap::new();
     let mut faults = 0;
     for (number, processor) in PROCESSORS.into_iter().enumerate() {
         let mut random = Random::new(number as u64 + 1);
@@ -613,12 +715,12 @@ fn nothing_that_is_wrong_is_certain() {
             );
             for (index, op) in ops.iter().enumerate() {
                 let _ = writeln!(source, "f{n}_{index}:\n  {}", text(processor, n, *op));
+                if matches!(op, Op::End) {
+                    let _ = writeln!(source, ".size f{n}, .-f{n}\n.p2align 8");
+                    let _ = writeln!(source, ".type g{n},@function\ng{n}:");
+                }
             }
-            let _ = writeln!(
-                source,
-                "f{n}_{}:\n  s_endpgm\n.size f{n}, .-f{n}",
-                ops.len()
-            );
+            let _ = writeln!(source, "  s_endpgm\n.size g{n}, .-g{n}");
         }
         let folder = Folder::new();
         let file = assemble([&assembler, &linker], processor, &source, &folder);
@@ -633,7 +735,7 @@ fn nothing_that_is_wrong_is_certain() {
         for (n, (ops, run)) in programs.iter().enumerate() {
             let at = |index: usize| symbols[&*format!("f{n}_{index}")];
             let addresses: Vec<u64> = (0..ops.len()).map(at).collect();
-            let wave = snapshot(processor, &run.machine, LOAD + at(run.stop));
+            let wave = snapshot(processor, &run.machine, run.stop, &at);
             let arena = Arena::new();
             let options = StopOptions::loaded_at(LOAD.into());
             let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
@@ -645,10 +747,11 @@ fn nothing_that_is_wrong_is_certain() {
                 .unwrap()
                 & !0xfff;
             let buffer = BUFFER..BUFFER + 2 * BUFFER_BYTES;
-            let map = MemoryMap::new(core::iter::once(buffer), true);
+            let scratch = SCRATCH..SCRATCH + SCRATCH_BYTES;
+            let map = MemoryMap::new([buffer, scratch], true);
             for asked in [Some(page), None, Some(0x7b00_0000_0000)] {
                 let what = format!("{processor} f{n} {asked:x?}");
-                let found = stop.fault_candidates(asked, &map, None).unwrap();
+                let found = stop.fault_candidates(asked, &map, Some(SCRATCH)).unwrap();
                 check(&found, run, &addresses, asked, &what);
                 if asked == Some(0x7b00_0000_0000) {
                     assert!(found.iter().all(|one| !one.is_certain), "{what}");
@@ -657,10 +760,13 @@ fn nothing_that_is_wrong_is_certain() {
                 let place = found
                     .iter()
                     .position(|one| one.pc.0 - LOAD == addresses[fault.index]);
-                let counts = match run.survives {
-                    true => &mut of_survivors,
-                    false => &mut of_others,
+                let class = class(ops, run);
+                let kept = if run.survives {
+                    "survives"
+                } else {
+                    "overwritten"
                 };
+                let counts = figures.entry(format!("{kept}, {class}")).or_default();
                 counts.asked += 1;
                 match place {
                     Some(0) => counts.first += 1,
@@ -672,10 +778,31 @@ fn nothing_that_is_wrong_is_certain() {
             faults += 1;
         }
     }
-    println!("{faults} faults; registers survive: {of_survivors:?}; they do not: {of_others:?}");
+    println!("{faults} faults");
+    let (mut first, mut asked) = (0, 0);
+    for (class, counts) in &figures {
+        println!("{class}: {counts:?}");
+        if class.starts_with("survives") {
+            (first, asked) = (first + counts.first, asked + counts.asked);
+        }
+    }
     assert!(faults >= 300);
-    assert!(
-        of_survivors.first * 10 >= of_survivors.asked * 9,
-        "{of_survivors:?}"
-    );
+    assert!(first * 10 >= asked * 9, "{figures:?}");
+}
+
+/// Returns the place of the access at fault.
+fn class(ops: &[Op], run: &Run) -> &'static str {
+    let fault = run.accesses[run.first].index;
+    let end = ops.iter().position(|op| matches!(op, Op::End)).unwrap();
+    let before = |index: usize| ops[..index].iter().filter(|op| !matches!(op, Op::End));
+    let is_open = |index: usize| {
+        let mut loops = before(index).filter(|op| matches!(op, Op::Loop(_) | Op::EndLoop(_)));
+        matches!(loops.next_back(), Some(Op::Loop(_)))
+    };
+    match (fault > end, run.stop > end) {
+        (true, true) => "in a function",
+        (true, false) => "in a function that has returned",
+        (false, _) if is_open(fault) => "in a loop",
+        (false, _) => "elsewhere",
+    }
 }

@@ -15,6 +15,8 @@ use crate::isa::{Reach, ReachKind};
 
 /// The most accesses that are examined.
 const MOST_ACCESSES: usize = 64;
+/// The most executions of an access in a loop that are examined, from the last one backwards.
+const MOST_PASSES: usize = 3;
 
 /// The likelihood that an access faulted, most likely first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +32,8 @@ enum Likelihood {
     Unexpected,
     /// The addresses are unknown.
     Unknown,
+    /// The last execution did not fault, and the addresses of earlier ones, in a loop, are unknown.
+    Earlier,
 }
 
 /// The assessment of a lane's address, worst first.
@@ -144,32 +148,9 @@ impl Search<'_, '_, '_> {
         place: Place,
         reach: &Reach,
     ) -> Result<Option<(Likelihood, Candidate)>> {
-        let now = surroundings.inputs.now;
-        let mut at: Option<Past> = None;
-        let has_escaped = surroundings.walk(
-            self.stop,
-            self.start.clone(),
-            true,
-            &mut |_, one, _, after| {
-                if one != place {
-                    return Then::GoOn;
-                }
-                match &mut at {
-                    Some(known) => drop(known.meet(now, after)),
-                    None => at = Some(after.clone()),
-                }
-                Then::Stop
-            },
-        )?;
-        let (Some(mut past), Some(instruction)) = (at, surroundings.instruction(place)) else {
+        let Some(instruction) = surroundings.instruction(place) else {
             return Ok(None);
         };
-        surroundings.back_over(&instruction, &mut past);
-        if past.surely != past.maybe {
-            let (surely, maybe) = self.active(surroundings, place, &past)?;
-            past.surely |= surely;
-            past.maybe &= maybe;
-        }
         let candidate = Candidate {
             address: instruction.address,
             operation: reach.operation,
@@ -178,10 +159,72 @@ impl Search<'_, '_, '_> {
             is_certain: false,
             bytes: reach.bytes,
         };
-        if !matches!(reach.kind, ReachKind::Vector(_)) {
-            return Ok(self.judge_scalar(now, (&past, has_escaped), reach, candidate));
+        let mut from = (self.stop, self.start.clone());
+        for pass in 0..MOST_PASSES {
+            let Some((mut past, has_escaped)) = self.execution(surroundings, place, from)? else {
+                return Ok(None);
+            };
+            if !past.may_be_outstanding(reach.counter(), reach.is_ordered()) {
+                return Ok(None);
+            }
+            surroundings.back_over(&instruction, &mut past);
+            if past.surely != past.maybe {
+                let (surely, maybe) = self.active(surroundings, place, &past)?;
+                past.surely |= surely;
+                past.maybe &= maybe;
+            }
+            let now = surroundings.inputs.now;
+            let found = self.judge_execution(now, (&past, has_escaped), reach, &candidate);
+            match found {
+                Some((Likelihood::Unknown, candidate)) if pass > 0 => {
+                    return Ok(Some((Likelihood::Earlier, candidate)));
+                }
+                Some(found) => return Ok(Some(found)),
+                // An earlier execution can have faulted, if the access is in a loop.
+                None => from = (place, past),
+            }
         }
-        let (touched, is_unknown) = addresses(now, &past, reach, past.maybe, &self.memories);
+        Ok(Some((Likelihood::Earlier, candidate)))
+    }
+
+    /// Goes back to the last execution of an access. Returns the state after it, and true if paths lead elsewhere; `None` if no path leads to it.
+    ///
+    /// * `from`: a place, and the state before its instruction.
+    fn execution(
+        &self,
+        surroundings: &mut Surroundings<'_, '_>,
+        place: Place,
+        (from, start): (Place, Past),
+    ) -> Result<Option<(Past, bool)>> {
+        let now = surroundings.inputs.now;
+        let mut at: Option<Past> = None;
+        let has_escaped = surroundings.walk(from, start, true, &mut |_, one, _, after| {
+            if one != place {
+                return Then::GoOn;
+            }
+            match &mut at {
+                Some(known) => drop(known.meet(now, after)),
+                None => at = Some(after.clone()),
+            }
+            Then::Stop
+        })?;
+        Ok(at.map(|past| (past, has_escaped)))
+    }
+
+    /// Returns the likelihood that an execution of an access faulted; `None` if it did not.
+    ///
+    /// * `past`: the state before the access.
+    fn judge_execution(
+        &self,
+        now: &Now<'_>,
+        (past, has_escaped): (&Past, bool),
+        reach: &Reach,
+        candidate: &Candidate,
+    ) -> Option<(Likelihood, Candidate)> {
+        if !matches!(reach.kind, ReachKind::Vector(_)) {
+            return self.judge_scalar(now, (past, has_escaped), reach, candidate.clone());
+        }
+        let (touched, is_unknown) = addresses(now, past, reach, past.maybe, &self.memories);
         let is_sure = |lane: u8| past.surely & super::past::bit(lane) != 0;
         let worst_of = |surely: bool| {
             let lanes = touched.iter();
@@ -215,18 +258,18 @@ impl Search<'_, '_, '_> {
             };
             Some((likelihood, candidate))
         };
-        Ok(match (worst, is_unknown) {
+        match (worst, is_unknown) {
             (Some(OfLane::AtFault), _) if is_passed && self.is_proof(&touched) => {
                 found(Likelihood::Certain, true)
             }
             (Some(OfLane::AtFault), _) if is_passed => found(Likelihood::Passed, false),
             (Some(OfLane::AtFault), _) => found(Likelihood::Possible, false),
             (Some(OfLane::Unlisted), _) => found(Likelihood::Unlisted, false),
-            (_, true) => Some((Likelihood::Unknown, candidate)),
+            (_, true) => Some((Likelihood::Unknown, candidate.clone())),
             (Some(OfLane::Unexpected), false) => found(Likelihood::Unexpected, false),
             // No lane had a faulting address.
             (Some(OfLane::Sound) | None, false) => None,
-        })
+        }
     }
 
     fn judge_scalar(

@@ -250,7 +250,8 @@ impl<'data> GpuCore<'data> {
     }
 
     /// Returns true if only the GPU's half of the core was given. Queues, waves and code objects are found through memory of the host's half.
-    pub(crate) fn is_gpu_half(&self) -> bool {
+    #[must_use]
+    pub fn is_gpu_half(&self) -> bool {
         self.is_gpu_half
     }
 

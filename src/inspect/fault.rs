@@ -147,13 +147,15 @@ impl From<Operation> for AccessOperation {
 }
 
 /// An access that the loop around a wave makes in each pass at the same address.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PolledAccess {
+pub struct PolledAccess {
     /// The address of the instruction in the process.
-    pub(crate) pc: ProcessAddress,
-    pub(crate) operation: AccessOperation,
+    pub pc: ProcessAddress,
+    /// The kind of the access.
+    pub operation: AccessOperation,
     /// The accessed address.
-    pub(crate) address: u64,
+    pub address: u64,
 }
 
 /// An access at which a wave may have faulted.
@@ -182,7 +184,7 @@ impl<'a> Stop<'_, 'a> {
     ///
     /// # Errors
     /// If a limit is reached.
-    pub(crate) fn polled_access(&self) -> Result<Option<PolledAccess>> {
+    pub fn polled_access(&self) -> Result<Option<PolledAccess>> {
         let load_address = self.options().load_address;
         let to_code = |at: ProcessAddress| load_address.checked_to_code(at);
         let found = self.innermost_loop();

@@ -75,7 +75,7 @@ mod whereabouts;
 
 pub use context::{FrameContext, ProgramContext};
 pub use description::{FrameDescription, FrameKind};
-pub use fault::{AccessOperation, FaultCandidate, MemoryMap};
+pub use fault::{AccessOperation, FaultCandidate, MemoryMap, PolledAccess};
 pub(crate) use kept_in_function::{KeptInFunction, KeptQuestion, KeptVariable};
 pub use kernel_argument::HiddenArgument;
 pub(crate) use lane_pc::SaidLanes;

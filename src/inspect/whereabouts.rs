@@ -79,7 +79,8 @@ impl Whereabouts {
     /// Finds the place of an address in a process of which only the code objects are known.
     ///
     /// * `loaded`: the addresses of each code object; empty if they are not known.
-    pub(crate) fn in_objects(address: u64, loaded: &[Range<u64>]) -> Whereabouts {
+    #[must_use]
+    pub fn in_objects(address: u64, loaded: &[Range<u64>]) -> Whereabouts {
         let object = loaded.iter().position(|range| range.contains(&address));
         let (nearest, distance) = match object.and_then(|index| loaded.get(index)) {
             _ if address < NULL_PAGE => (Nearest::NullPage, address.into()),

@@ -29,7 +29,7 @@ pub struct UnwindDocument {
     pub stopped: &'static str,
     /// The reason as a sentence.
     pub message: Untrusted<'static>,
-    /// The reason why the code of the last frame has no description: a name of [`Undescribed`].
+    /// The reason why the code of the last frame has no description: a name of [`Undescribed`](crate::inspect::Undescribed).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
     /// The completeness of the document, whose fields are flattened into it.

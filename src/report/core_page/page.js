@@ -322,7 +322,7 @@ const drawWave = () => {
     const late = page.reasons[name]?.late ? "; reported late, the faulting instruction is before this pc" : "";
     return make("p", {}, make("span", { class: "alarm" }, name), ` ${page.reasons[name]?.text ?? ""}${late}`);
   });
-  const facts = [isLog ? "" : `queue ${wave.queue_id}`, wave.packet_id === null ? "" : `packet ${wave.packet_id}`, isLog ? "" : `XCC ${wave.xcc}`, `pc ${wave.pc}`, `exec ${wave.exec}`, `${wave.lanes} lanes`,
+  const facts = [isLog ? "" : `queue ${wave.queue_id}`, wave.packet_id === null ? "" : `packet ${wave.packet_id}`, isLog ? "" : `XCC ${wave.xcc}`, `pc ${wave.pc}`, `exec ${wave.exec}`, wave.lanes ? `${wave.lanes} lanes` : "",
     wave.halted_at_launch ? "held at launch, it never ran" : ""].filter(Boolean).join(", ");
   const lost = detail ? [] : [make("p", {}, `The lanes, variables and source of this wave are not in this page (${cut === "work" ? "analyzing all waves takes too long" : "there are too many waves"}). `,
     cut === "work" ? "" : "Use --all to include them; ", `hetdwarf vars --core FILE --wave ${wave.index} shows them.`)];
