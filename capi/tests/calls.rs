@@ -1052,8 +1052,8 @@ fn symbols_of_functions_are_not_empty_and_not_twice() {
     free(writer);
 }
 
-/// The state of the variable `name` in lane 0, in an object that is opened with these limits.
-fn state_with(limits: &[hetdwarf_limit], name: &str) -> u8 {
+/// The state and message of the variable `name` in lane 0, in an object that is opened with these limits.
+fn state_with(limits: &[hetdwarf_limit], name: &str) -> (u8, Option<String>) {
     let (object, wave) = case("calls");
     let path = c(&object);
     let mut opening = sized!(hetdwarf_opening);
@@ -1067,16 +1067,17 @@ fn state_with(limits: &[hetdwarf_limit], name: &str) -> u8 {
     let (mut values, mut index) = (null_mut(), 0);
     ok(unsafe { hetdwarf_stop_variables(stop, 0, &mut values) });
     ok(unsafe { hetdwarf_values_find(values, c(name).as_ptr(), &mut index) });
-    let mut states = [0; 64];
+    let (mut states, mut messages) = ([0; 64], [null(); 64]);
     let mut lanes = sized!(hetdwarf_lanes);
     (lanes.lanes, lanes.count) = (1, 64);
-    lanes.states = states.as_mut_ptr();
+    (lanes.states, lanes.messages) = (states.as_mut_ptr(), messages.as_mut_ptr());
     ok(unsafe { hetdwarf_values_read(values, index, &lanes) });
+    let message = (!messages[0].is_null()).then(|| text(messages[0]));
     free(values);
     free(stop);
     free(snapshot);
     free(object);
-    states[0]
+    (states[0], message)
 }
 
 #[test]
@@ -1088,9 +1089,15 @@ fn the_limit_of_a_value_can_be_set() {
         }]
     };
     // `even` is an `int`, of 4 bytes.
-    assert_eq!(state_with(&[], "even"), HETDWARF_LANE_OK);
-    assert_eq!(state_with(&limit(3), "even"), HETDWARF_LANE_PARTIAL);
-    assert_eq!(state_with(&limit(4), "even"), HETDWARF_LANE_OK);
+    assert_eq!(state_with(&[], "even"), (HETDWARF_LANE_OK, None));
+    assert_eq!(state_with(&limit(4), "even"), (HETDWARF_LANE_OK, None));
+    let (state, message) = state_with(&limit(3), "even");
+    assert_eq!(state, HETDWARF_LANE_PARTIAL);
+    let message = message.unwrap();
+    assert!(
+        message.contains("value") && message.contains('3'),
+        "{message}"
+    );
     let mut opening = sized!(hetdwarf_opening);
     let (path, limits) = (
         c(&case("calls").0),

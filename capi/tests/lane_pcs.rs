@@ -12,6 +12,7 @@ mod common;
 use core::ffi::{CStr, c_char};
 use core::ops::Range;
 use core::ptr::{null, null_mut};
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use hetdwarf::arch::{Register, WaveSize};
@@ -148,6 +149,11 @@ impl Writer {
 
     /// Adds the function by its blocks; gives the status, and how many parts were refused.
     fn add(&self, blocks: &[Block]) -> (hetdwarf_status, usize) {
+        self.add_as([NAME, END], blocks)
+    }
+
+    /// Adds a function with these symbols at its start and end.
+    fn add_as(&self, names: [&CStr; 2], blocks: &[Block]) -> (hetdwarf_status, usize) {
         let events: Vec<Vec<hetdwarf_lane_event>> = blocks
             .iter()
             .map(|block| block.events.iter().map(event).collect())
@@ -167,7 +173,7 @@ impl Writer {
             })
             .collect();
         let mut refused = usize::MAX;
-        let (name, end) = (NAME.as_ptr(), END.as_ptr());
+        let [name, end] = names.map(CStr::as_ptr);
         let (blocks, count) = (given.as_ptr(), given.len());
         // SAFETY: the handle is live, arrays have so many entries, and strings end with a NUL.
         let status = unsafe {
@@ -454,5 +460,36 @@ fn sections_are_linked_and_read() {
         let expected: Vec<Option<u64>> = (0..32).map(expected).collect();
         let pcs: Vec<_> = lanes.pcs().map(|pc| pc.map(u64::from)).collect();
         assert_eq!(pcs, expected);
+    }
+}
+
+/// Two functions of the same blocks: relocations lead to each, and no section is empty.
+#[test]
+fn sections_of_two_functions_name_both() {
+    let writer = Writer::new();
+    assert_eq!(writer.add(&blocks()).0, HETDWARF_OK);
+    let other = writer.add_as([c"other", c".Lother_end"], &blocks());
+    assert_eq!(other, (HETDWARF_OK, 0));
+    let (mut count, mut names) = (0, BTreeSet::new());
+    // SAFETY: the handle is live, and the string ends with a NUL.
+    ok(unsafe { hetdwarf_lane_pcs_write(writer.0, c"unit".as_ptr(), &mut count) });
+    for index in 0..count {
+        let mut name: *const c_char = null();
+        // SAFETY: all bytes zero are a value of it.
+        let mut section: hetdwarf_section = unsafe { core::mem::zeroed() };
+        section.size = size_of::<hetdwarf_section>();
+        // SAFETY: the handle is live, and there are places for the answers.
+        ok(unsafe { hetdwarf_lane_pcs_section(writer.0, index, &mut name, &mut section) });
+        assert!(section.length > 0);
+        // SAFETY: C's promise: an array of so many entries.
+        let relocations =
+            unsafe { core::slice::from_raw_parts(section.relocations, section.relocation_count) };
+        for one in relocations {
+            // SAFETY: C's promise: a string, for these sections never NULL.
+            names.insert(unsafe { CStr::from_ptr(one.symbol) }.to_str().unwrap());
+        }
+    }
+    for name in ["choose", "other"] {
+        assert!(names.contains(name), "{names:?}");
     }
 }

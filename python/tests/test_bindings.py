@@ -114,6 +114,20 @@ def test_a_wave_without_a_pc_or_with_short_registers_is_an_exception(structs: Pa
         hetdwarf.open(structs / "structs.rocm.hsaco").stop(Wave())
 
 
+def test_a_wave_that_does_not_know_its_pc_is_unavailable(structs: Path) -> None:
+    class Wave:
+        wave_size = 32
+
+        def read_register(self, dwarf: int, offset: int, size: int) -> None:
+            return None
+
+        def read_memory(self, space: str, address: int, size: int) -> None:
+            return None
+
+    with pytest.raises(hetdwarf.Unavailable, match="pc"):
+        hetdwarf.open(structs / "structs.rocm.hsaco").stop(Wave())
+
+
 def test_files_that_cannot_be_read_are_errors_of_the_system(tmp_path: Path) -> None:
     missing = tmp_path / "none.hsaco"
     for ask in [hetdwarf.open, hetdwarf.open_all, hetdwarf.open_core]:
