@@ -192,6 +192,19 @@ fn errors_are_the_exit_status_in_every_format() {
         }
         assert_eq!(merge(&[text(&part)], &[format]).status, 1, "{format}");
     }
+    // Notes are no errors, and a file that cannot be read is worse than both.
+    let other = text(&folder.path("notes.txt"));
+    fs::write(&other, "text").unwrap();
+    for (options, status) in [
+        (&["verify", &path, "--profile=application"][..], 0),
+        (&["verify", &path, &other], 2),
+    ] {
+        let options = options.iter().chain(&["--format=jsonl"]);
+        let ran = hetdwarf(options.copied());
+        assert_eq!(ran.status, status);
+        fs::write(&part, &ran.out).unwrap();
+        assert_eq!(merge(&[text(&part)], &["--format=jsonl"]).status, status);
+    }
 }
 
 /// A folder in which nothing was checked is an error of merged records too, whether they are printed as a report or as records.
