@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use super::arguments::{CompareArguments, Format};
+use super::contents::input_name;
 use super::failure::{Exit, Failure, print_limit};
-use super::input::{input_name, with_program};
+use super::input::with_program;
 use super::or_unknown;
 use super::style::BOLD;
 use hetdwarf::coverage::compare;

@@ -24,6 +24,15 @@ use super::packing::Packing;
 /// The path that names standard input in arguments.
 pub(crate) const STANDARD_INPUT: &str = "-";
 
+/// Returns the name of a file for messages: its path, or `standard input`.
+pub(crate) fn input_name(path: &Path) -> &Path {
+    if path == Path::new(STANDARD_INPUT) {
+        Path::new("standard input")
+    } else {
+        path
+    }
+}
+
 /// The contents of standard input, after its format was recognized and before it is opened. It can be read only once.
 static RECOGNIZED: Mutex<Option<Contents>> = Mutex::new(None);
 

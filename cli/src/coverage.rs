@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use super::arguments::{CoverageArguments, Format};
+use super::contents::input_name;
 use super::failure::{Exit, Failure, print_limit, print_warnings};
-use super::input::{input_name, with_program};
+use super::input::with_program;
 use super::or_unknown;
 use super::style::BOLD;
 use super::table::{bold, cells, table};

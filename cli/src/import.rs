@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::arguments::{Format, ImportArguments, object_and_load};
-use super::contents::{Contents, Input};
+use super::contents::{Contents, Input, input_name};
 use super::failure::{Exit, Failure};
-use super::input::input_name;
 use super::outputs::{Kind, Output, Outputs};
 use super::packages::ObjectFile;
 use hetdwarf::arch::{CodeAddress, LoadAddress, ProcessAddress, WaveSize};

@@ -19,7 +19,7 @@ use hetdwarf::plural::counted;
 use hetdwarf::wave::{Snapshot, Wave};
 
 use super::arguments::{DialectName, ObjectArguments, RecoveryArguments, StrictArguments};
-use super::contents::{Contents, Input, STANDARD_INPUT};
+use super::contents::{Contents, Input, input_name};
 use super::failure::Failure;
 use super::packages::ObjectFile;
 
@@ -46,15 +46,6 @@ pub(crate) fn read_wave(path: &Path) -> Result<Snapshot, Failure> {
     let bytes = Contents::of_argument(path, Input::Wave);
     let path = input_name(path);
     parse_wave(path, &bytes.map_err(|error| Failure::in_file(path, error))?)
-}
-
-/// Returns the name of a file for messages: its path, or `standard input`.
-pub(crate) fn input_name(path: &Path) -> &Path {
-    if path == Path::new(STANDARD_INPUT) {
-        Path::new("standard input")
-    } else {
-        path
-    }
 }
 
 /// Reads a snapshot from a file, and checks that such a wave can exist.

@@ -9,9 +9,8 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::contents::{Contents, Input, STANDARD_INPUT};
+use super::contents::{Contents, Input, STANDARD_INPUT, input_name};
 use super::failure::Failure;
-use super::input::input_name;
 use hetdwarf::limits::Limits;
 use hetdwarf::meter::Meter;
 use hetdwarf::object::{Package, PackageReference};

@@ -259,6 +259,9 @@ mod tests {
             ("gpucore.10", 224),
             ("core.10.1", 62),
             ("core.10.2", 62),
+            ("node3-gpucore.14", 224),
+            ("core.14", 62),
+            ("core.3", 62),
         ] {
             std::fs::write(path(name), header(machine)).unwrap();
         }
@@ -296,6 +299,11 @@ mod tests {
         assert_eq!(
             grouped(&["gpucore.10", "core.10.1", "core.10.2"]),
             [["core.10.1"], ["core.10.2"], ["gpucore.10"]]
+        );
+        // The last number is that of the process.
+        assert_eq!(
+            grouped(&["node3-gpucore.14", "core.14", "core.3"]),
+            [vec!["core.3"], vec!["node3-gpucore.14", "core.14"]]
         );
         assert_eq!(
             grouped(&["core.7", "core.7", "none"]),

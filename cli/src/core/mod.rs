@@ -30,9 +30,8 @@ use hetdwarf::report::{
 use hetdwarf::untrusted::Untrusted;
 
 use super::arguments::{CoreArguments, CoreFormat, CoreObjectChoice, GroupByName, MemoryName};
-use super::contents::{Contents, Input};
+use super::contents::{Contents, Input, input_name};
 use super::failure::{Exit, Failure};
-use super::input::input_name;
 use super::outputs::{Kind, Outputs};
 use super::packages::ObjectFile;
 use super::progress::Progress;

@@ -14,9 +14,9 @@ use hetdwarf::untrusted::Untrusted;
 use super::super::arguments::{
     CoreChoice, CoreObjects, ObjectArguments, StopArguments, WaveArguments,
 };
-use super::super::contents::{Contents, Input};
+use super::super::contents::{Contents, Input, input_name};
 use super::super::failure::Failure;
-use super::super::input::{check_lengths, input_name, read_wave_of, with_program};
+use super::super::input::{check_lengths, read_wave_of, with_program};
 use super::super::progress::Progress;
 use super::source::{Ask, WaveSource};
 use super::{in_files, log, objects};

@@ -8,9 +8,9 @@ use std::rc::Rc;
 use serde_json::Value as Json;
 
 use super::{Settings, context, focus};
-use crate::contents::{Input, Lines, STANDARD_INPUT};
+use crate::contents::{Input, Lines, STANDARD_INPUT, input_name};
 use crate::failure::{Exit, Failure};
-use crate::input::{input_name, read_wave_file};
+use crate::input::read_wave_file;
 use crate::lanes::chosen_lanes;
 use hetdwarf::arch::WaveSize;
 use hetdwarf::eval::{ResultKind, Unit};

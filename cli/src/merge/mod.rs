@@ -9,10 +9,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::arguments::{DocumentFormat, MergeArguments, VerifyFormat};
-use super::contents::{self, STANDARD_INPUT};
+use super::contents::{self, STANDARD_INPUT, input_name};
 use super::core::{CrashPrinting, crash_exit};
 use super::failure::{Exit, Failure};
-use super::input::input_name;
 use super::outputs::Outputs;
 use super::verify::{Printing, document_format, report_unreadable, status};
 use hetdwarf::report::{

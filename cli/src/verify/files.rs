@@ -6,8 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::arguments::Shard;
-use super::super::contents::{Contents, STANDARD_INPUT};
-use super::super::input::input_name;
+use super::super::contents::{Contents, STANDARD_INPUT, input_name};
 use super::config::Config;
 use hetdwarf::object::may_hold_code_objects;
 use hetdwarf::report::{CheckedFile, FolderRecord, UnreadableFile, unchecked};

@@ -239,6 +239,9 @@ fn one_unreadable_core_is_a_record() {
         assert_eq!(alone.out.lines().collect::<Vec<_>>(), lines_of_several);
         let last = lines(&alone).pop().unwrap();
         assert_eq!(last["format"], "hetdwarf-error/1", "{path}");
+        // The error does not repeat the name.
+        let error = last["error"].as_str().unwrap_or_default();
+        assert!(!error.contains(path.as_str()), "{error}");
     }
     let page = text(&folder.path("page.html"));
     fs::write(&page, "kept").unwrap();

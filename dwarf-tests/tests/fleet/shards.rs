@@ -176,6 +176,37 @@ fn entries_of_a_baseline_that_are_gone_are_not_merged() {
     assert_eq!(merged, one);
 }
 
+/// Errors are the exit status of a document and of records, before and after merging.
+#[test]
+fn errors_are_the_exit_status_in_every_format() {
+    let folder = Folder::new();
+    let path = text(&folder.path("k.hsaco"));
+    let source = dwarf_tests::fixture("waves/structs/structs.rocm.hsaco");
+    fs::copy(source, &path).unwrap();
+    let part = folder.path("part.jsonl");
+    for format in ["--format=jsonl", "--format=json"] {
+        let ran = hetdwarf(["verify", &path, format]);
+        assert_eq!(ran.status, 1, "{format}");
+        if format == "--format=jsonl" {
+            fs::write(&part, &ran.out).unwrap();
+        }
+        assert_eq!(merge(&[text(&part)], &[format]).status, 1, "{format}");
+    }
+    // Notes are no errors, and a file that cannot be read is worse than both.
+    let other = text(&folder.path("notes.txt"));
+    fs::write(&other, "text").unwrap();
+    for (options, status) in [
+        (&["verify", &path, "--profile=application"][..], 0),
+        (&["verify", &path, &other], 2),
+    ] {
+        let options = options.iter().chain(&["--format=jsonl"]);
+        let ran = hetdwarf(options.copied());
+        assert_eq!(ran.status, status);
+        fs::write(&part, &ran.out).unwrap();
+        assert_eq!(merge(&[text(&part)], &["--format=jsonl"]).status, status);
+    }
+}
+
 /// A folder in which nothing was checked is an error of merged records too, whether they are printed as a report or as records.
 #[test]
 fn nothing_to_check_is_an_error_after_merging() {

@@ -48,7 +48,8 @@ def triage_core(path: Any, objects: Sequence[Object] = ()) -> list[Record]:
         copies = [stack.enter_context(local_copy(name)) for name in names]
         lines, messages = _native.core_lines([*options, "--", *copies])
     if not lines:  # Not even the record of an error.
-        return [failed(", ".join(names), messages.strip().removeprefix("error: "))]
+        name = ", ".join(names)
+        return [failed(name, messages.strip().removeprefix("error: ").removeprefix(f"{name}: "))]
     records: list[Record] = [json.loads(line) for line in lines.splitlines()]
     for copy, name in zip(copies, names):
         if copy != name:
