@@ -126,7 +126,9 @@ impl Found<'_> {
         };
         let more = match wave.state {
             WaveState::Unsure => {
-                format!("; its record may belong to another wave, so nothing of this is certain{more}")
+                format!(
+                    "; its record may belong to another wave, so nothing of this is certain{more}"
+                )
             }
             WaveState::Stopped | WaveState::Running => more,
         };
