@@ -417,8 +417,8 @@ pub(crate) fn choose(
     let found = target.map(str::to_owned).or(own).or_else(only);
     let Some(found) = found else {
         return Err(Failure::new(format!(
-            "wave_{number}: the log does not contain its target: give its code object with --object, \
-             or use --target"
+            "wave_{number}: the log does not contain its target: give its code object with --object \
+             (`hetdwarf import` also takes --target)"
         )));
     };
     let id: hetdwarf::arch::TargetId = found

@@ -125,6 +125,14 @@ fn what_cannot_be_is_said() {
             "missing: No such file or directory",
         ),
         (
+            format!("{OBJECT} 173c"),
+            "173c: there is no such file; an address begins with 0x",
+        ),
+        (
+            format!("--core {CORE} Cargo.toml"),
+            "Cargo.toml: this is text, not a code object; to translate the addresses in a log, use --filter < LOG",
+        ),
+        (
             format!("--core {CORE} --target gfx90a 0x10"),
             "--target works with OBJECT",
         ),

@@ -268,6 +268,19 @@ fn a_host_object_in_a_folder_is_passed_over_but_not_a_named_one() {
     assert!(ran.err.contains("x86-64"), "{}", ran.err);
 }
 
+/// A test run before the check can leave core files among the code objects.
+#[test]
+fn a_core_in_a_folder_is_passed_over_but_not_a_named_one() {
+    let folder = Folder::new("core");
+    let core = fs::read(fixture("cores/gfx90a/gpucore.4242.gz")).unwrap();
+    folder.file("gpucore.1234", core).file("good.hsaco", good());
+    let ran = folder.verify(&["TMP", RULES]);
+    assert_eq!((ran.status, &*ran.err), (0, ""), "{}", ran.out);
+    let ran = folder.verify(&["TMP/gpucore.1234", RULES]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.err.contains("`hetdwarf core` reads it"), "{}", ran.err);
+}
+
 #[test]
 fn the_same_bytes_for_any_number_of_threads() {
     // Threads are assigned to files first. The remaining threads share the work on a file.

@@ -146,6 +146,7 @@ impl Writer<'_> {
             FileKind::HostElf => self.host(file),
             FileKind::Archive => archive::rewritten(file, self),
             FileKind::CodeObject
+            | FileKind::Core
             | FileKind::ThinArchive
             | FileKind::Kpack
             | FileKind::IreeModule

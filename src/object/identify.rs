@@ -20,6 +20,8 @@ pub(crate) fn is_amdgpu(data: &[u8]) -> bool {
 pub(crate) enum FileKind {
     /// An ELF64 file for AMDGPU.
     CodeObject,
+    /// An ELF64 little-endian core file, for any machine.
+    Core,
     /// Any other ELF64 little-endian file.
     HostElf,
     /// A 32-bit ELF file.
@@ -91,6 +93,9 @@ impl FileKind {
         if data.is_empty() {
             return FileKind::Empty;
         }
+        if is_core(data) {
+            return FileKind::Core;
+        }
         if is_amdgpu(data) {
             return FileKind::CodeObject;
         }
@@ -126,6 +131,7 @@ impl FileKind {
             FileKind::Bundle | FileKind::CompressedBundle | FileKind::OffloadBinary => true,
             FileKind::HostElf => self != FileKind::HostElf,
             FileKind::CodeObject
+            | FileKind::Core
             | FileKind::Elf32
             | FileKind::BigEndianElf
             | FileKind::Kpack
@@ -148,6 +154,7 @@ impl FileKind {
                 let name = name.map_or(String::new(), |name| format!(" ({name})"));
                 return format!("an ELF file for machine {machine}{name}, not for AMDGPU (224)");
             }
+            FileKind::Core => "a core file, not a code object: `hetdwarf core` reads it",
             FileKind::Elf32 => "a 32-bit ELF file; AMDGPU code objects are ELF64",
             FileKind::BigEndianElf => {
                 "a big-endian ELF file; AMDGPU code objects are little-endian"
@@ -165,6 +172,12 @@ impl FileKind {
         };
         fixed.to_owned()
     }
+}
+
+/// Returns true for a 64-bit little-endian ELF core file.
+fn is_core(data: &[u8]) -> bool {
+    // `e_type` follows the 16 bytes of `e_ident`.
+    data.starts_with(b"\x7fELF\x02\x01") && u16_at(data, 16) == Some(elf::ET_CORE.0)
 }
 
 /// Returns true if the bytes start like an IREE module: a size, the root's offset and the identifier of the `FlatBuffer`, 4 bytes each. A ZIP file

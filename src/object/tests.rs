@@ -42,7 +42,7 @@ fn what_is_not_a_code_object_is_named() {
         (b"!<arch>\n", "a static archive"),
         (b"BC\xc0\xde", "LLVM bitcode"),
         (b"hello", "neither an ELF file nor an offload bundle"),
-        (&executable, "e_type 4"),
+        (&executable, "a core file"),
     ];
     for (data, what) in cases {
         let error = CodeObject::parse(data).unwrap_err();

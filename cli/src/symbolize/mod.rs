@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::arguments::{SymbolizeArguments, SymbolizeFormat};
-use super::contents::Lines;
-use super::contents::STANDARD_INPUT;
+use super::arguments::{SymbolizeArguments, SymbolizeFormat, object_and_load};
+use super::contents::{Contents, Lines, STANDARD_INPUT};
 use super::failure::{Exit, Failure};
 use super::style::WARNING;
 use hetdwarf::arch::ProcessAddress;
 use hetdwarf::inspect::{Lookups, Symbolized, Symbolizer};
+use hetdwarf::object::may_hold_code_objects;
 use hetdwarf::report::{SymbolizedDocument, to_json};
 use hetdwarf::untrusted::Untrusted;
 use request::Request;
@@ -89,6 +89,9 @@ impl<'i> Inputs<'i> {
         if objects.is_empty() && arguments.core.is_empty() {
             return Err(Failure::new("name an OBJECT, or a --core"));
         }
+        if arguments.format != SymbolizeFormat::Llvm {
+            objects.iter().try_for_each(|path| check_object(path))?;
+        }
         Ok(Inputs {
             objects,
             reads_standard_input: addresses.is_empty() || !standard.is_empty(),
@@ -115,6 +118,24 @@ impl<'i> Inputs<'i> {
             out.flush()?;
         }
         Ok(())
+    }
+}
+
+/// Fails with a hint if an argument that is not an address is not a code object, but a log, or a number without `0x`.
+fn check_object(given: &Path) -> Result<(), Failure> {
+    let (path, _) = object_and_load(given);
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !path.exists() && path.to_str().is_some_and(is_number) {
+        let message = "there is no such file; an address begins with 0x";
+        return Err(Failure::in_file(path, message));
+    }
+    match Contents::start(path) {
+        Ok(start) if !start.is_empty() && !start.contains(&0) && !may_hold_code_objects(&start) => {
+            let message = "this is text, not a code object; to translate the addresses in a log, use --filter < LOG";
+            Err(Failure::in_file(path, message))
+        }
+        // Other problems are found when it is opened.
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 

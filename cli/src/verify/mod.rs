@@ -50,6 +50,11 @@ pub(crate) fn run(
     if arguments.list {
         return print_rules("--list", Rule::all(), arguments.format, width, out);
     }
+    if arguments.shard.is_some_and(|shard| shard.is_part()) && arguments.write_baseline.is_some() {
+        return Err(Failure::new(
+            "--write-baseline: the baseline of a part would lack the findings of the other parts; write it without --shard",
+        ));
+    }
     let folder = std::env::current_dir()
         .map_err(|error| Failure::new(format!("the current directory cannot be used: {error}")))?;
     let config = Config::load(arguments.config.as_deref(), &folder)?;

@@ -253,5 +253,17 @@ fn a_part_without_a_code_object_is_no_error() {
         let ran = hetdwarf(["verify", &path, "--shard", shard]);
         assert_eq!(ran.status, 2);
         assert!(ran.err.contains(expected), "{}", ran.err);
-    }
+    } // Each part would replace the baseline of the others.
+    let baseline = format!("{path}-baseline.json");
+    let ran = hetdwarf([
+        "verify",
+        &path,
+        "--shard",
+        "1/3",
+        "--write-baseline",
+        &baseline,
+    ]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.err.contains("without --shard"), "{}", ran.err);
+    assert!(!std::path::Path::new(&baseline).exists());
 }

@@ -160,9 +160,9 @@ impl Found<'_> {
         let at = self.at(plain.function.as_ref(), plain.file.as_ref(), plain.line);
         if reason.is_late() {
             // The access and its lanes are not known.
-            let what = "access to memory that is not mapped, some instructions before the stop";
+            let what = format!("{}, some instructions before the stop", reason.text());
             let page = fault.and_then(|fault| fault.address);
-            let page = page.map(|page| format!("; the runtime reported {:#x}", page.0));
+            let page = page.map(|page| format!("; the reported address is {:#x}", page.0));
             let page = page.unwrap_or_default();
             let text = format!("{}: {what}{at}{page}{more}", title(wave));
             return VerdictDocument {
