@@ -386,7 +386,8 @@ fn the_verdict_names_the_functions_that_fell() {
         ["llvm22", "llvm24"].map(|llvm| format!("fixtures/corpus/{llvm}/pressure-gfx90a-O2.hsaco"));
     let ran = hetdwarf(["compare", &old, &new]);
     assert_eq!(ran.status, 1);
-    let verdict = ran.out.lines().next().unwrap();
+    let mut lines = ran.out.lines();
+    let (verdict, total) = (lines.next().unwrap(), lines.next().unwrap());
     let falls =
         "coverage fell by more than 0 percentage points in 2 of 6 functions: scalar_heavy by 4.";
     assert!(verdict.starts_with(falls), "{verdict}");
