@@ -93,6 +93,12 @@ fn verdict(document: &CompareDocument) -> String {
         .map(|one| (fall(&one.total), one))
         .filter(|(fall, _)| *fall > document.tolerance)
         .collect();
+    if falls.is_empty() {
+        let points = document.tolerance;
+        return format!(
+            "coverage of all functions together fell by more than {points} percentage points"
+        );
+    }
     falls.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let named = falls.iter().take(MOST);
     let mut names: Vec<String> = named
