@@ -46,8 +46,18 @@ pub(crate) fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<E
 }
 
 fn print(document: &CompareDocument, out: &mut dyn Write) -> Result<(), Failure> {
-    if document.matched > 0 {
+    if document.fell {
         writeln!(out, "{}", verdict(document))?;
+    }
+    if document.matched > 0 {
+        let total = &document.total;
+        writeln!(
+            out,
+            "{}: {} of the bytes in scope have a location, {} before",
+            counted(document.matched, "function"),
+            percent(&total.new),
+            percent(&total.old)
+        )?;
     }
     // The functions that lose most come first.
     let mut functions: Vec<&CompareFunction> = document.functions.iter().collect();
@@ -74,25 +84,21 @@ fn print(document: &CompareDocument, out: &mut dyn Write) -> Result<(), Failure>
     Ok(())
 }
 
-/// Returns the sentence that explains the exit status.
+/// Returns the sentence that explains the exit status of a loss.
 fn verdict(document: &CompareDocument) -> String {
     /// The most functions that are named.
     const MOST: usize = 5;
-    let matched = counted(document.matched, "function");
-    let total = &document.total;
-    let share = format!(
-        "{} of the bytes in scope have a location, {} before",
-        percent(&total.new),
-        percent(&total.old)
-    );
-    if !document.fell {
-        return format!("{matched}: {share}");
-    }
     let functions = document.functions.iter();
     let mut falls: Vec<(f64, &CompareFunction)> = functions
         .map(|one| (fall(&one.total), one))
         .filter(|(fall, _)| *fall > document.tolerance)
         .collect();
+    if falls.is_empty() {
+        let points = document.tolerance;
+        return format!(
+            "coverage of all functions together fell by more than {points} percentage points"
+        );
+    }
     falls.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let named = falls.iter().take(MOST);
     let mut names: Vec<String> = named
@@ -102,9 +108,10 @@ fn verdict(document: &CompareDocument) -> String {
         names.push(counted(more as u64, "other"));
     }
     format!(
-        "coverage fell by more than {} percentage points in {} of {matched}: {}; in all functions together, {share}",
+        "coverage fell by more than {} percentage points in {} of {}: {}",
         document.tolerance,
         falls.len(),
+        counted(document.matched, "function"),
         names.join(", ")
     )
 }

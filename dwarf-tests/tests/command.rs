@@ -532,7 +532,10 @@ fn values_of_options_that_make_no_sense_are_named() {
         ("unwind GOOD --wave STOP --lane 32", "--lane 32"),
         ("unwind GOOD --wave STOP --lane 300", "--lane 300"),
         ("unwind GOOD --wave STOP --lane 3-1", "--lane 3-1"),
-        ("vars GOOD --wave STOP --lane 1-3,64", "\"64\" is none"),
+        (
+            "vars GOOD --wave STOP --lane 1-3,64",
+            "\"64\" is not a lane",
+        ),
         ("eval --expr lit0 --wave STOP --lane 0-32", "--lane 0-32"),
         ("vars GOOD --wave STOP --name [a", "[a"),
         ("vars GOOD --wave STOP --children", "--format json"),

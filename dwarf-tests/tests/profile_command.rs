@@ -392,6 +392,7 @@ fn what_is_before_a_cut_is_counted() {
         ("{\"a\": 1}", "neither PC samples"),
         ("a,b\n1,2\n", "neither PC samples"),
         ("", "neither PC samples"),
+        ("\u{7f}ELF\u{2}\u{1}\u{1}\0", "neither PC samples"),
     ] {
         let ran = run(&folder.write("other", text), &[]);
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{text}");

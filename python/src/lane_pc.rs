@@ -41,7 +41,7 @@ struct Names {
 /// >>> choice = {
 /// ...     "masks": [(0x08, 0x1c, "s4")],
 /// ...     "phases": [
-/// ...         {"name": "then", "code": (0x0c, 0x14), "wait": 0x14},
+/// ...         {"name": "then", "code": (0x0c, 0x14), "wait": 0x08},
 /// ...         {"name": "else", "code": (0x14, 0x1c), "wait": 0x1c},
 /// ...     ],
 /// ... }

@@ -17,7 +17,7 @@ use crate::machine_flow::{Analysis, Code, Targets, solve};
 /// The number of instructions that may be visited per instruction of the function, and the minimum. A block is visited again each time that
 /// the state at its start changes, two or three times in real code.
 const STEPS_EACH: usize = 24;
-/// The cost of one visit in steps of the meter: the instruction is compared with the rules of its row.
+/// The cost of one visit in steps of the meter: the instruction is compared with the rules of its row. `meter.rs` lists the other factors.
 const PER_INSTRUCTION: u64 = 8;
 const STEPS: usize = 4096;
 /// The most instructions that may be visited, and the most blocks of a function, each of which needs some thousand bytes. The largest

@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::meter::Meter;
 use crate::report::{Completeness, to_json};
 
-/// The number of bytes of text charged as a step. Entries can refer to the same long string, list or type repeatedly, so that a small file could
-/// cause endless output. Dumps of real files have some twenty times the size of the file.
+/// The number of bytes of text charged as a step of the meter (`meter.rs` lists the other factors). Entries can refer to the same long string, list
+/// or type repeatedly, so that a small file could cause endless output. Dumps of real files have some twenty times the size of the file.
 const BYTES_PER_STEP: u64 = 16;
 
 /// The stream of a dump.

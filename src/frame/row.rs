@@ -115,7 +115,7 @@ impl<'a> CfaRule<'a> {
     }
 }
 
-/// The number of rules copied or moved for each step.
+/// The number of rules copied or moved for each step of the meter. `meter.rs` lists the other factors.
 pub(crate) const RULES_PER_STEP: u64 = 16;
 
 /// The maximum number of remembered rows. Compilers nest two or three.

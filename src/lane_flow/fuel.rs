@@ -10,11 +10,11 @@ use super::state::State;
 use crate::error;
 use crate::meter::Meter;
 
-/// The number of followed instructions that cost one step of the meter.
+/// The number of followed instructions that cost one step of the meter. `meter.rs` lists the other factors.
 const PER_STEP: usize = 8;
-/// The number of values, compared or copied, that cost as much as an instruction.
+/// The number of values, compared or copied, that cost as much as a followed instruction.
 const PER_INSTRUCTION: usize = 8;
-/// The number of copied bytes that cost as much as an instruction, where a question is charged for copies.
+/// The number of copied bytes that cost as much as a followed instruction, where a question is charged for copies of states.
 const COPIED_PER_INSTRUCTION: u64 = 128;
 /// The number of facts per function: its code, its states, and three for each half of the wave. These are its liveness, and the switch-offs
 /// of lanes that entered the function and of lanes that did not.

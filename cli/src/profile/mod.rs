@@ -167,6 +167,8 @@ fn read(
     let before = recording.samples.count();
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     let result = match first {
+        // A binary file is none of these.
+        _ if bytes.iter().take(64).any(|byte| *byte == 0) => Ok(false),
         Some(b'{') => rocprof_json::read(recording, path, &bytes, &meter, &|| bytes.release()),
         _ => tables::read(recording, path, &bytes, &meter),
     };

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 const here = resolve(import.meta.dirname, '..');
-const demo = resolve(here, '../../examples/demo');
+const demo = resolve(here, '../../examples/particles');
 const needed = (name) => {
   const value = process.env[name];
   assert.ok(value, `${name} is not set`);
@@ -58,8 +58,8 @@ async function start(folder, theme) {
   for (const one of [extensions, user, machine, workspace]) {
     mkdirSync(one, { recursive: true });
   }
-  copyFileSync(join(demo, 'demo.core'), join(workspace, 'gpucore.1234'));
-  copyFileSync(join(demo, 'calls-O2.cl'), join(workspace, 'calls-O2.cl'));
+  copyFileSync(join(demo, 'particles.core'), join(workspace, 'gpucore.1234'));
+  copyFileSync(join(demo, 'particles.hip'), join(workspace, 'particles.hip'));
   mkdirSync(join(workspace, '.vscode'));
   const many = { type: 'hetdwarf', request: 'attach', name: 'Many waves', log: 'many.log' };
   const core = { type: 'hetdwarf', request: 'attach', name: 'Many waves of a core', coreFile: manyCore };
@@ -174,10 +174,9 @@ async function look(page, url, name) {
   await file.waitFor({ timeout: 90_000 });
   await extensionLoaded(page);
   await file.dblclick();
-  // The faulting line, of leaf: the third line of its body.
   const stopped = page.locator('.debug-top-stack-frame-line, .debug-top-stack-frame-column');
   await stopped.first().waitFor({ timeout: 60_000 });
-  const editor = page.locator('.monaco-editor').filter({ hasText: 'MARK(257' }).first();
+  const editor = page.locator('.monaco-editor').filter({ hasText: 'cells[slot] = particle' }).first();
   await editor.waitFor();
   for (const [title, isOpen] of Object.entries({ Breakpoints: false, 'Loaded Scripts': false, Watch: false, Waves: true, Lanes: true })) {
     await setOpen(page, title, isOpen);
@@ -185,58 +184,58 @@ async function look(page, url, name) {
   await drag(page, 'Waves', 200);
   await drag(page, 'Lanes', 200);
   const waves = paneOf(page, 'Waves').locator('.monaco-list-row');
-  await waves.filter({ hasText: '1 × leaf at calls-O2.cl:10' }).waitFor();
+  await waves.filter({ hasText: '1 × put at particles.hip:14' }).first().waitFor();
   const groups = await waves.allInnerTexts();
-  assert.match(groups[0], /leaf at calls-O2\.cl:10/, 'the group at fault is first');
+  assert.match(groups[0], /put at particles\.hip:14/, 'the group at fault is first');
   const lanes = await viewFrame(page);
   await lanes.locator('#grid button').nth(31).waitFor();
   assert.equal(await lanes.locator('#grid button').count(), 32);
-  assert.equal(await lanes.locator('#grid button.active').count(), 13);
-  assert.match(await lanes.locator('#grid button').nth(30).getAttribute('aria-label'), /work-item \(94,0,0\).*waits at calls-O2\.cl:41/);
+  assert.equal(await lanes.locator('#grid button.active').count(), 24);
+  assert.match(await lanes.locator('#grid button').nth(1).getAttribute('aria-label'), /work-item \(65,0,0\).*particles\.hip:20/);
   await picture(page, `${name}-1-opened`);
 
-  // A lane watch: x is 99 in the lanes whose number leaves 3 when divided by 4, and -3 in the others.
-  await lanes.locator('#expression').fill('x');
+  // A lane watch: the two lanes at fault have an element past the end of the buffer of 2048.
+  await lanes.locator('#expression').fill('slot >= 2048');
   await lanes.locator('#expression').press('Enter');
-  await lanes.locator('#legend', { hasText: '99 × 6' }).waitFor();
-  assert.match(await lanes.locator('#legend').innerText(), /-3 × 7/);
+  await lanes.locator('#legend', { hasText: '1 × 2' }).waitFor();
+  assert.match(await lanes.locator('#legend').innerText(), /0 × 22/);
 
   // A lane: values are its own.
-  await lanes.locator('#grid button').nth(3).click();
-  await lanes.locator('#grid button[aria-selected=true]', { hasText: '3' }).waitFor();
-  assert.match(await lanes.locator('#legend').innerText(), /99 × 6/, 'the watch is of all lanes');
+  await lanes.locator('#grid button').nth(6).click();
+  await lanes.locator('#grid button[aria-selected=true]', { hasText: '6' }).waitFor();
+  assert.match(await lanes.locator('#legend').innerText(), /1 × 2/, 'the watch is of all lanes');
   const variables = page.locator('.debug-variables');
-  await variables.locator('.monaco-list-row', { hasText: /^x\s*=\s*99$/ }).waitFor();
+  await variables.locator('.monaco-list-row', { hasText: /^slot\s*=\s*2086$/ }).waitFor();
   await picture(page, `${name}-2-lane`);
 
   // By keyboard: the next lane of the grid and back to all.
-  await lanes.locator('#grid button').nth(3).focus();
+  await lanes.locator('#grid button').nth(6).focus();
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('Enter');
-  await lanes.locator('#grid button[aria-selected=true]', { hasText: '5' }).waitFor();
+  await lanes.locator('#grid button[aria-selected=true]', { hasText: '8' }).waitFor();
   await lanes.locator('#all').click();
-  await variables.locator('.monaco-list-row', { hasText: /2 values/ }).waitFor();
+  await variables.locator('.monaco-list-row', { hasText: /^slot.*24 values/ }).waitFor();
 
   // A watch.
   await setOpen(page, 'Watch', true);
   const pane = paneOf(page, 'Watch');
   await pane.locator('.pane-header').hover();
   await pane.locator('.codicon-watch-expressions-add, [aria-label="Add Expression"]').first().click();
-  await page.keyboard.type('a + x');
+  await page.keyboard.type('slot - 2048');
   await page.keyboard.press('Enter');
-  await pane.locator('.monaco-list-row', { hasText: /a \+ x.*13 values/ }).waitFor();
+  await pane.locator('.monaco-list-row', { hasText: /slot - 2048.*24 values/ }).waitFor();
   await drag(page, 'Call Stack', 120);
   await drag(page, 'Waves', 150);
   await drag(page, 'Lanes', 200);
   await picture(page, `${name}-3-watch`);
 
   // Another wave.
-  const group = waves.filter({ hasText: '2 × mid at calls-O2.cl:21' });
+  const group = waves.filter({ hasText: '2 × sort_particles at particles.hip:19' });
   await group.click();
-  await waves.filter({ hasText: '(1,0,0)/0' }).click();
-  await lanes.locator('#title', { hasText: '(1,0,0)/0' }).waitFor();
-  await page.locator('.debug-call-stack .monaco-list-row', { hasText: /mid/ }).first().waitFor();
+  await waves.filter({ hasText: '(0,0,0)/0' }).click();
+  await lanes.locator('#title', { hasText: '(0,0,0)/0' }).waitFor();
+  await page.locator('.debug-call-stack .monaco-list-row', { hasText: /sort_particles/ }).first().waitFor();
   await picture(page, `${name}-4-wave`);
 }
 

@@ -82,11 +82,14 @@ impl Found<'_> {
         Some(self.of_fault(reason, wave))
     }
 
-    /// Returns the wave with this stop reason whose fault is known best.
+    /// Returns the wave with this stop reason whose fault is known best. Waves whose records are unsure come last.
     fn faulted(&self, reason: StopReason) -> Option<&CoreWaveDocument> {
+        let is_sure = |wave: &CoreWaveDocument| wave.state != WaveState::Unsure;
+        let has_reason = move |wave: &&CoreWaveDocument| wave.stop.contains(&reason.name());
+        let any_is_sure = self.waves.iter().filter(has_reason).any(is_sure);
         let stopped = || {
-            let waves = self.waves.iter();
-            waves.filter(move |wave| wave.stop.contains(&reason.name()))
+            let waves = self.waves.iter().filter(has_reason);
+            waves.filter(move |wave| !any_is_sure || is_sure(wave))
         };
         let first = |wave: &CoreWaveDocument| wave.fault.as_ref()?.candidates.first().cloned();
         let is_certain = |wave: &&CoreWaveDocument| first(wave).is_some_and(|one| one.certain);
@@ -120,6 +123,14 @@ impl Found<'_> {
                 "; {} stopped for the same reason",
                 counted(others as u64, "other wave")
             ),
+        };
+        let more = match wave.state {
+            WaveState::Unsure => {
+                format!(
+                    "; its record may belong to another wave, so nothing of this is certain{more}"
+                )
+            }
+            WaveState::Stopped | WaveState::Running => more,
         };
         if let (Some(fault), Some(candidate)) = (fault, candidate) {
             let text = self.fault_text(wave, fault, candidate);

@@ -1,8 +1,8 @@
 //! Records known findings, so that later checks report only new ones.
 //!
-//! The identity of a finding is its rule, the family of compilers, the function and the kind of its cause. Registers, addresses, offsets, versions
-//! and paths are not part of it. A baseline therefore stays valid if code moves, if the optimisation level or the target changes, and if the
-//! directory is renamed.
+//! The identity of a finding is its rule, the family of compilers, the function and the kind of its cause. Registers, addresses, offsets and
+//! versions are not part of it. A baseline therefore stays valid if code moves, and if the optimisation level or the target changes. The path of a
+//! code object is part of it only if the finding is in no function and is not an example for a whole unit or section.
 
 use core::fmt::Write;
 use std::collections::{BTreeMap, BTreeSet};
