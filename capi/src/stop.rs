@@ -264,10 +264,7 @@ pub unsafe extern "C" fn hetdwarf_stop_get_info(
             let stopped = stop.stopped();
             let message = match stop.stack().error() {
                 Some(error) => error.to_string(),
-                None => match stop.undescribed_end() {
-                    Ok(Some(reason)) => format!("{}: {reason}", stopped.text()),
-                    Ok(None) | Err(_) => stopped.text().to_owned(),
-                },
+                None => stop.end_text(),
             };
             let value = hetdwarf_stop_info {
                 size: 0,

@@ -290,7 +290,7 @@ fn kept(mut input: impl Read, rule: Rule) -> io::Result<Contents> {
 }
 
 fn nobody_writes() -> io::Error {
-    io::Error::other("no process writes to this pipe")
+    io::Error::other("this is a pipe that no process writes to")
 }
 
 /// Reads the input to its end and fails if it has fewer than `length` bytes.

@@ -222,11 +222,11 @@ mod tests {
             ("0-32", "expected lanes from 0 to 31"),
             ("3-1", "--lane 3-1: 3-1 ends before it starts"),
             ("", "expected lanes"),
-            ("1,,2", "\"\" is none"),
+            ("1,,2", "\"\" is not a lane"),
             ("1-2-3", "expected lanes"),
             ("-1", "expected lanes"),
             ("+1", "expected lanes"),
-            ("all,1", "\"all\" is none"),
+            ("all,1", "\"all\" is not a lane"),
             ("18446744073709551616", "expected lanes"),
         ] {
             let found = read(text).unwrap_err();

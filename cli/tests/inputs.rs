@@ -237,7 +237,7 @@ fn what_a_file_names_is_no_pipe_and_no_device() {
     self::pipe(&none.0.join("hetdwarf.toml"));
     let ran = none.run(&["verify", "good.hsaco"]);
     assert_eq!(ran.status, Some(2), "{ran:?}");
-    assert!(ran.err.contains("hetdwarf.toml: it is a pipe"), "{ran:?}");
+    assert!(ran.err.contains("hetdwarf.toml: this is a pipe"), "{ran:?}");
 }
 
 /// `<(…)` of a shell is a pipe, and so is `/dev/stdin` often. Whoever writes to it may take time.
@@ -518,7 +518,10 @@ fn a_check_that_checks_nothing_fails() {
         (
             &["host/program"],
             2,
-            &[("host/program", "it is an ELF file for machine 62 (x86-64)")],
+            &[(
+                "host/program",
+                "this is an ELF file for machine 62 (x86-64)",
+            )],
         ),
     ];
     for (arguments, status, messages) in cases {

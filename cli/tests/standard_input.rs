@@ -76,7 +76,7 @@ fn an_object_is_read_from_standard_input() {
         assert_eq!(nothing.status.code(), Some(2), "{command}");
         let error = String::from_utf8(nothing.stderr).unwrap();
         assert!(error.contains("standard input: "), "{error}");
-        assert!(error.contains("it is an empty file"), "{error}");
+        assert!(error.contains("this is an empty file"), "{error}");
     }
     // As llvm-dwarfdump calls it.
     let output = run(&["dump", "-", "--style", "llvm"], &object);

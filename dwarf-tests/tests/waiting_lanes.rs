@@ -252,10 +252,10 @@ fn the_call_stack_says_where_waiting_lanes_are() {
                     0 => "waiting at ".to_owned(),
                     level => format!("in frame {}, ", call_number(&unwound, level)),
                 };
-                let lines: Vec<&str> =
-                    (text.lines().filter_map(|line| line.strip_prefix("lanes ")))
-                        .filter(|line| line.contains(&place))
-                        .collect();
+                let lines: Vec<&str> = (text.lines())
+                    .filter_map(|line| line.strip_prefix("lanes ").or(line.strip_prefix("lane ")))
+                    .filter(|line| line.contains(&place))
+                    .collect();
                 for lane in group["lanes"].as_array().unwrap() {
                     let lane = lane.as_u64().unwrap();
                     let is_there = lines.iter().any(|line| numbers(line).contains(&lane));

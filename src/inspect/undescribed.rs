@@ -134,6 +134,16 @@ impl Stop<'_, '_> {
             )
         }))
     }
+
+    /// Returns the reason why there is no frame after the last, as text.
+    #[must_use]
+    pub fn end_text(&self) -> String {
+        let text = self.stopped().text();
+        match self.undescribed_end() {
+            Ok(Some(reason)) => format!("{text}: {reason}"),
+            Ok(None) | Err(_) => text.to_owned(),
+        }
+    }
 }
 
 impl StopFrame<'_, '_, '_> {

@@ -94,7 +94,7 @@ impl RelocateWriter for Writing {
 /// let function = SectionFunction { name: "f", start: "f", size: 16, program: &program };
 /// let written = sections("f.c", &[function])?;
 /// let names: Vec<&str> = written.iter().map(|section| section.name).collect();
-/// assert_eq!(names, [".debug_abbrev", ".debug_info", ".debug_loclists"]);
+/// assert_eq!(names, [".debug_abbrev", ".debug_loclists", ".debug_info"]);
 /// # Ok::<(), hetdwarf::Error>(())
 /// ```
 ///

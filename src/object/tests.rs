@@ -422,7 +422,7 @@ fn a_bomb_is_refused_before_it_goes_off() {
     // Claims little and holds much: the output exceeds the claim by one byte only.
     let data = compressed(1, 10, &bomb);
     let object = CodeObject::parse(&data).unwrap();
-    assert!(malformed(&object.section(".debug_info").unwrap_err()).contains("gave more"));
+    assert!(malformed(&object.section(".debug_info").unwrap_err()).contains("produced more"));
 }
 
 #[test]

@@ -169,8 +169,7 @@ impl UnwindDocument {
             stopped: stopped.name(),
             message: match (error, &undescribed) {
                 (Some(error), _) => error.to_string().into(),
-                (None, Some(undescribed)) => format!("{}: {undescribed}", stopped.text()).into(),
-                (None, None) => stopped.text().into(),
+                (None, _) => stop.end_text().into(),
             },
             reason: undescribed.map(|undescribed| undescribed.name()),
             completeness,

@@ -440,7 +440,7 @@ impl VarsDocument {
         document.message = match (&document.completeness.limit, stop.stack().error()) {
             (Some(limit), _) if is_cut => Some(limit.clone()),
             (_, Some(error)) => Some(error.to_string().into()),
-            (_, None) => Some(stopped.text().into()),
+            (_, None) => Some(stop.end_text().into()),
         };
         Ok(document)
     }

@@ -387,6 +387,7 @@ impl<'data> Finder<'data> {
             FileKind::Kpack => finder.kpack(source, place, None, None),
             FileKind::IreeModule => finder.whole_objects(source, place),
             FileKind::CodeObject
+            | FileKind::Core
             | FileKind::Elf32
             | FileKind::BigEndianElf
             | FileKind::Archive
