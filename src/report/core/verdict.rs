@@ -101,6 +101,29 @@ impl Found<'_> {
             .or_else(|| stopped().next())
     }
 
+    /// Returns the end of the sentence on a fault: a doubt about the wave's record, and the other waves that stopped for the same reason.
+    fn after(&self, reason: StopReason, wave: &CoreWaveDocument) -> String {
+        let stopped = self.waves.iter();
+        let others = stopped
+            .filter(|one| one.index != wave.index && one.stop.contains(&reason.name()))
+            .count();
+        let more = match others {
+            0 => String::new(),
+            _ => format!(
+                "; {} stopped for the same reason",
+                counted(others as u64, "other wave")
+            ),
+        };
+        match wave.state {
+            WaveState::Unsure => {
+                format!(
+                    "; its record may belong to another wave, so nothing of this is certain{more}"
+                )
+            }
+            WaveState::Stopped | WaveState::Running => more,
+        }
+    }
+
     fn of_fault(&self, reason: StopReason, wave: &CoreWaveDocument) -> VerdictDocument {
         let fault = wave.fault.as_ref();
         let candidate = fault.and_then(|fault| fault.candidates.first());
@@ -113,25 +136,7 @@ impl Found<'_> {
             line: wave.line,
             text: Untrusted::default(),
         };
-        let stopped = self.waves.iter();
-        let others = stopped
-            .filter(|one| one.index != wave.index && one.stop.contains(&reason.name()))
-            .count();
-        let more = match others {
-            0 => String::new(),
-            _ => format!(
-                "; {} stopped for the same reason",
-                counted(others as u64, "other wave")
-            ),
-        };
-        let more = match wave.state {
-            WaveState::Unsure => {
-                format!(
-                    "; its record may belong to another wave, so nothing of this is certain{more}"
-                )
-            }
-            WaveState::Stopped | WaveState::Running => more,
-        };
+        let more = self.after(reason, wave);
         if let (Some(fault), Some(candidate)) = (fault, candidate) {
             let text = self.fault_text(wave, fault, candidate);
             return VerdictDocument {
