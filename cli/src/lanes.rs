@@ -217,7 +217,7 @@ mod tests {
             ),
             (
                 "1-3,64",
-                "--lane 1-3,64: \"64\" is none: expected lanes from 0 to 31",
+                "--lane 1-3,64: \"64\" is not a lane: expected lanes from 0 to 31",
             ),
             ("0-32", "expected lanes from 0 to 31"),
             ("3-1", "--lane 3-1: 3-1 ends before it starts"),

@@ -316,9 +316,7 @@ mod tests {
             for (kind, _) in files {
                 let mut outputs = Outputs::new(ForceArguments::default(), []);
                 let why = refused(&mut outputs, &path, kind);
-                // A core file is an ELF file.
-                let fits = kind == is || (is, kind) == (Kind::Core, Kind::Object);
-                assert_eq!(why.is_empty(), fits, "{kind:?} over {is:?}: {why}");
+                assert_eq!(why.is_empty(), kind == is, "{kind:?} over {is:?}: {why}");
                 assert!(why.is_empty() || why.contains("--force"), "{why}");
                 let mut outputs = Outputs::new(ForceArguments { force: true }, []);
                 assert_eq!(refused(&mut outputs, &path, kind), "");
