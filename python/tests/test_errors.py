@@ -53,6 +53,7 @@ def test_a_wave_that_cannot_run_the_code_is_refused() -> None:
     folder = FIXTURES / "waves" / "manyargs"
     wave = json.loads((folder / "w00.json").read_text())
     wave["wave_size"] = 96 - wave["wave_size"]
+    wave["registers"] = {}
     program = hetdwarf.open(folder / "manyargs.rocm.hsaco")
     with pytest.raises(hetdwarf.Malformed, match="the wave has 64 lanes, but"):
         program.stop(wave)

@@ -73,7 +73,7 @@ def test_rules_and_profile_are_those_of_verify() -> None:
 def test_a_file_that_cannot_be_read_is_a_record(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("text")
-    for path, message in ((text, "no AMDGPU code object"), (tmp_path / "missing", "No such file"), (tmp_path, "folder")):
+    for path, message in ((text, "no AMDGPU code object"), (tmp_path / "missing", "No such file"), (tmp_path, "directory")):
         (record,) = fleet.verify_file(path)
         assert record["format"] == "hetdwarf-file/1" and not record["complete"]
         (unreadable,) = record["unreadable"]
