@@ -27,13 +27,20 @@ pub fn has(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
 }
 
+/// The sanitizer that instruments the library, if one does. Programs need its runtime, which gcc has.
+fn sanitizer() -> Option<String> {
+    std::env::var("HETDWARF_C_SANITIZER").ok()
+}
+
 /// The compilers of C, or of C++, that are there. Tests say by name which are not.
 pub fn compilers(cpp: bool) -> Vec<&'static str> {
     let all = match cpp {
         false => ["gcc", "clang", "clang-22"],
         true => ["g++", "clang++", "clang++-22"],
     };
-    let (found, missing): (Vec<_>, Vec<_>) = all.into_iter().partition(|compiler| has(compiler));
+    let count = if sanitizer().is_some() { 1 } else { all.len() };
+    let usable = all.into_iter().take(count);
+    let (found, missing): (Vec<_>, Vec<_>) = usable.partition(|compiler| has(compiler));
     if found.is_empty() {
         test_skips::skipped(&format!("there is none of {}", missing.join(", ")));
     }
@@ -71,6 +78,9 @@ pub fn compile_against(include: &Path, compiler: &str, source: &Path, out: &Path
     // Before the path of cargo, which may lead to an older build.
     command.arg("-Wl,--disable-new-dtags");
     command.arg(format!("-Wl,-rpath,{}", libraries.to_str().unwrap()));
+    if let Some(name) = sanitizer() {
+        command.arg(format!("-fsanitize={name}"));
+    }
     command.args(extra);
     run(&mut command);
 }
