@@ -33,8 +33,8 @@
 //! **Written lanes.** An instruction writes a lane's dwords if the lane executes it. If that is unknown, it may write them, and only values
 //! that are equal either way are kept. Lanes of a vector register that hold scalar values are lost when it is written otherwise.
 //!
-//! **Memory.** Rows of scratch at constant distances from the stack pointer are followed. A store or a call that may reach a variable by
-//! its address makes all rows unknown, unless the function never takes an address on its stack. Other memory is not followed.
+//! **Memory.** Rows of scratch at constant distances from the stack pointer are followed. A call makes all rows unknown, and so does a
+//! store that may reach a variable by its address. Other memory is not followed.
 //!
 //! **Termination.** As for all analyses of lanes, a join only removes numbers, and instructions are charged.
 
