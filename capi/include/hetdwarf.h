@@ -1410,7 +1410,7 @@ typedef struct hetdwarf_earlier {
   uint32_t state;
   /// Zero.
   uint32_t padding;
-  /// What keeps it: `kernarg`, `call-site`, `register`, `slot` or `computed`.
+  /// The source of the value: `kernarg`, `call-site`, `register`, `slot` or `computed`.
   const char *origin;
   /// Since when, as text: `at entry`, `as of line 12` or, without a line, `as of 0x1a40`.
   const char *text;
@@ -2370,7 +2370,7 @@ hetdwarf_status hetdwarf_values_read(const struct hetdwarf_values *values,
                                      size_t index,
                                      const struct hetdwarf_lanes *lanes);
 
-/// What is known of a value in a lane that the debugging information does not give: what keeps it, and since when.
+/// Returns the source of a value that the debugging information does not give in a lane, and the time since which it is known.
 ///
 /// * `index`: below the count.
 /// * `lane`: the lane.

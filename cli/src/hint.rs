@@ -7,6 +7,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::contents::Contents;
+use hetdwarf::object::is_core_file;
 
 /// The options that choose a part of a stop, which `core` does not have.
 const PARTS: [&str; 4] = ["--wave", "--lane", "--frame", "--name"];
@@ -41,7 +42,7 @@ fn hint(error: &clap::Error, command: &str, rest: &[&str]) -> Option<String> {
         let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
             return None;
         };
-        let core = file(is_core).copied().unwrap_or("CORE");
+        let core = file(is_core_file).copied().unwrap_or("CORE");
         return PARTS.contains(&option.as_str()).then(|| {
             format!("`core` shows all waves; for one: hetdwarf vars --core {core} {option} …")
         });
@@ -53,15 +54,8 @@ fn hint(error: &clap::Error, command: &str, rest: &[&str]) -> Option<String> {
         let example = "an expression is missing, for example: hetdwarf print --core CORE 'a + 1'";
         return (command == "print").then(|| example.to_owned());
     }
-    let core = file(is_core)?;
+    let core = file(is_core_file)?;
     Some(format!(
         "{core} is a core file: hetdwarf {command} --core {core}"
     ))
-}
-
-/// Returns true for the first bytes of a 64-bit little-endian ELF core file.
-fn is_core(start: &[u8]) -> bool {
-    /// `e_type` of a core file.
-    const ET_CORE: [u8; 2] = 4_u16.to_le_bytes();
-    start.starts_with(b"\x7fELF\x02\x01") && start.get(16..18) == Some(&ET_CORE)
 }

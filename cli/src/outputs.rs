@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::failure::Failure;
 use super::save::save_with;
-use hetdwarf::object::may_hold_code_objects;
+use hetdwarf::object::{is_core_file, may_hold_code_objects};
 
 /// Whether a file of another kind is replaced.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -62,8 +62,7 @@ impl Kind {
         let is_json = start.trim_ascii_start().starts_with(b"{");
         match self {
             Kind::Object => may_hold_code_objects(start),
-            // `e_type` follows the 16 bytes of `e_ident`.
-            Kind::Core => start.starts_with(b"\x7fELF") && start.get(16) == Some(&4),
+            Kind::Core => is_core_file(start),
             Kind::Dump => has(":\tfile format elf64-") || is_json && has("hetdwarf-dump/"),
             Kind::Html => has("<!doctype html") || has("<html"),
             Kind::Svg => has("<svg"),

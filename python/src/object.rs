@@ -347,8 +347,8 @@ impl Object {
         json::to_python(py, &document)
     }
 
-    /// Of the bytes of code in the scope of each variable, how many have a location, or an earlier value: the document of
-    /// `hetdwarf coverage --format json`. It says what could not be read, and which limit ended it.
+    /// Returns the document of `hetdwarf coverage --format json`: the bytes of code in the scope of each variable that have a location or an
+    /// earlier value. It names unreadable parts, and the limit that ended it.
     fn coverage(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let (name, target) = (self.name(), self.target.clone());
         let document = self.ask(py, |program| {
@@ -358,11 +358,11 @@ impl Object {
         json::to_python(py, &document)
     }
 
-    /// Which variables lost or gained locations since another build, and where call frame information and lines differ for equal code: the
-    /// document of `hetdwarf compare OLD NEW --format json`, of which this is the new one.
+    /// Returns the document of `hetdwarf compare OLD NEW --format json`, where NEW is this object: the variables that lost or gained locations,
+    /// and the differences of call frame information and lines in equal code.
     ///
-    /// * old: the build that it is compared with.
-    /// * tolerance: `fell` is true in the document if coverage fell by more percent points than this.
+    /// * old: the other build.
+    /// * tolerance: `fell` is true in the document if coverage fell by more percentage points than this.
     #[pyo3(signature = (old, tolerance = 0.0))]
     fn compare(&self, py: Python<'_>, old: &Object, tolerance: f64) -> PyResult<Py<PyAny>> {
         if tolerance.is_nan() || tolerance < 0.0 {

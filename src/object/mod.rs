@@ -70,7 +70,8 @@ pub(crate) use containers::CompressedBundle;
 pub use containers::{
     ContainerPlace, EmbeddedCodeObject, Package, PackageReference, Selector, code_object,
     code_object_with, code_objects, code_objects_and_packages, code_objects_if_any,
-    code_objects_or_host, code_objects_with, code_objects_within, may_hold_code_objects, select,
+    code_objects_or_host, code_objects_with, code_objects_within, is_core_file,
+    may_hold_code_objects, select,
 };
 pub use descriptor::KernelDescriptor;
 pub use elf::OsAbi;

@@ -23,7 +23,7 @@ pub struct hetdwarf_earlier {
     pub state: u32,
     /// Zero.
     pub padding: u32,
-    /// What keeps it: `kernarg`, `call-site`, `register`, `slot` or `computed`.
+    /// The source of the value: `kernarg`, `call-site`, `register`, `slot` or `computed`.
     pub origin: *const c_char,
     /// Since when, as text: `at entry`, `as of line 12` or, without a line, `as of 0x1a40`.
     pub text: *const c_char,
@@ -66,7 +66,7 @@ impl Values {
     }
 }
 
-/// What is known of a value in a lane that the debugging information does not give: what keeps it, and since when.
+/// Returns the source of a value that the debugging information does not give in a lane, and the time since which it is known.
 ///
 /// * `index`: below the count.
 /// * `lane`: the lane.

@@ -32,7 +32,7 @@ use hetdwarf::untrusted::Untrusted;
 use super::arguments::{CoreArguments, CoreFormat, CoreObjectChoice, GroupByName, MemoryName};
 use super::contents::{Contents, Input, input_name};
 use super::failure::{Exit, Failure};
-use super::outputs::{Kind, Outputs};
+use super::outputs::{Kind, Output, Outputs};
 use super::packages::ObjectFile;
 use super::progress::Progress;
 use hetdwarf::limits::Limits;
@@ -72,6 +72,16 @@ pub(crate) fn run(
     }
 }
 
+/// Plans the outputs of the arguments, and the page if one is wanted.
+fn planned(arguments: &CoreArguments) -> Result<(Outputs, Option<Output>), Failure> {
+    let mut outputs = Outputs::new(arguments.force, arguments.inputs());
+    let page = arguments.html.as_deref();
+    let page = page
+        .map(|path| outputs.plan(path, Kind::Html))
+        .transpose()?;
+    Ok((outputs, page))
+}
+
 /// Prints the answers about a core.
 ///
 /// * `is_reading`: set to true while the core is being opened.
@@ -83,11 +93,7 @@ fn run_core(
     is_reading: &mut bool,
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let mut outputs = Outputs::new(arguments.force, arguments.inputs());
-    let page = arguments.html.as_deref();
-    let page = page
-        .map(|path| outputs.plan(path, Kind::Html))
-        .transpose()?;
+    let (mut outputs, page) = planned(arguments)?;
     *is_reading = true;
     with_core(
         files,
@@ -146,11 +152,7 @@ fn run_log(
     is_reading: &mut bool,
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let mut outputs = Outputs::new(arguments.force, arguments.inputs());
-    let page = arguments.html.as_deref();
-    let page = page
-        .map(|path| outputs.plan(path, Kind::Html))
-        .transpose()?;
+    let (mut outputs, page) = planned(arguments)?;
     *is_reading = true;
     log::run(arguments, files, request, |document, log| {
         *is_reading = false;

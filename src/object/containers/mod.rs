@@ -203,6 +203,14 @@ pub fn may_hold_code_objects(start: &[u8]) -> bool {
     kind == FileKind::CodeObject || kind.is_container()
 }
 
+/// Returns true if a file that starts with these bytes is an ELF64 little-endian core file, for any machine.
+///
+/// * `start`: the first 18 bytes, or more.
+#[must_use]
+pub fn is_core_file(start: &[u8]) -> bool {
+    FileKind::of(start) == FileKind::Core
+}
+
 /// Returns one code object of a file, with the default [`Limits`].
 ///
 /// It is the code object that [`select()`] would choose among all, but only this one is held in memory. The rest of a compressed bundle is
