@@ -27,7 +27,7 @@ fn object(machine: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The lines after the first, which names the file.
+/// Returns the lines after the first, which names the file.
 fn body(text: &str) -> &str {
     text.split_once('\n').unwrap().1.trim_end()
 }
@@ -62,8 +62,8 @@ fn dump_prints_what_llvm_dwarfdump_prints() {
     }
 }
 
-/// The symbol table says how long the functions are: `start` has 0x30 bytes and `sum` 0x28. The tables of this object are made of
-/// differences that the linker computes, some of them of LEB128 numbers.
+/// The symbol table has the sizes of the functions: `start` has 0x30 bytes and `sum` 0x28. The tables of this object consist of differences
+/// that the linker computes, some of them as LEB128 numbers.
 #[test]
 fn differences_are_computed_where_the_linker_would() {
     let object = object("loongarch64");
@@ -90,7 +90,7 @@ fn differences_are_computed_where_the_linker_would() {
     assert_eq!(sizes, [0x28, 0x30]);
 }
 
-/// Except in LLVM's style, sections have distinct addresses, and so do two functions.
+/// Except in LLVM's style, different sections and different functions have distinct addresses.
 #[test]
 fn sections_of_an_object_have_addresses_of_their_own_unless_asked_for_llvms() {
     let object = object("x86_64");
@@ -125,7 +125,7 @@ fn info_and_verify_leave_out_what_is_about_gpus() {
     }
 }
 
-/// Faults are found as in a code object: here the address size, and the offset of the abbreviations.
+/// Errors are found as in a code object: here the address size, and the offset of the abbreviations.
 #[test]
 fn verify_finds_faults_that_are_not_about_gpus() {
     let folder = std::env::temp_dir().join(format!("hetdwarf-host-{}", std::process::id()));
