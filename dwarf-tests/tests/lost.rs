@@ -27,7 +27,7 @@ struct Tally {
     lost: usize,
     /// The recovered values that equal the value at the stop, by their source.
     right: BTreeMap<String, usize>,
-    /// Shown, and a value that the variable had before.
+    /// The recovered values that the variable had earlier.
     older: usize,
     wrong: Vec<String>,
 }
@@ -49,7 +49,7 @@ fn histories<'j>(everhad: &'j [Json], name: &str, lane: &str) -> Vec<Vec<&'j str
     of_name.filter_map(history).collect()
 }
 
-/// The innermost of the variables of a name that has a value in a lane.
+/// Returns the innermost variable with this name that has a value in a lane.
 fn shown<'v>(
     values: &'v [VariableValue<'v>],
     name: &str,
@@ -217,7 +217,7 @@ fn earlier_programs_with_the_address_of_their_arguments() {
     assert_eq!((lost, right), (3092, 940));
 }
 
-/// None is shown in strict reading, or if only the debugging information is used.
+/// No recovered value is shown in strict reading, or if only the debugging information is used.
 #[test]
 fn only_dwarf_shows_none() {
     let folder = fixture("lost/prev-gfx90a-O2");

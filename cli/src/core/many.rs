@@ -93,7 +93,7 @@ fn numbers(file: &Path) -> impl Iterator<Item = &str> {
     parts.filter(|part| !part.is_empty())
 }
 
-/// The results for a core: records for reports, or lines of JSON.
+/// The results for a core: records for reports, or JSON lines.
 struct Kept {
     records: Vec<WaveRecord>,
     lines: Vec<String>,
@@ -300,7 +300,7 @@ mod tests {
             grouped(&["gpucore.10", "core.10.1", "core.10.2"]),
             [["core.10.1"], ["core.10.2"], ["gpucore.10"]]
         );
-        // The last number is that of the process.
+        // The last number is the process ID.
         assert_eq!(
             grouped(&["node3-gpucore.14", "core.14", "core.3"]),
             [vec!["core.3"], vec!["node3-gpucore.14", "core.14"]]

@@ -1,7 +1,7 @@
 //! Tests the effect of single instructions, joins and calls, with one small function for each. In the tables every register is
 //! undefined until the last row, so only the claims of that row can be wrong.
 //!
-//! The right answer is beside each function. A claim is reported only if it is wrong on every path through the code.
+//! The right answer is next to each function. A claim is reported only if it is wrong on every path through the code.
 
 use hetdwarf::cfi_check::{Condition, Report, RowRule, SkipReason, Subject};
 
@@ -10,14 +10,14 @@ use crate::tables::{Change, EXEC, PC, START, check, s, v};
 use Change::{At, Cfa, Register as In, Same, Undefined};
 use Condition::{Always, LanesActive, LanesInactive, LanesSwitchedOff};
 
-/// A function of a target: its lines as llvm-mc prints them, then a return with its own row.
+/// A function of a target: lines of llvm-mc's output, and then a return with its own row.
 struct Function {
     target: &'static str,
     cfa: &'static str,
     lines: Vec<&'static str>,
 }
 
-/// Of gfx1100, without a frame: the CFA is the stack pointer.
+/// Returns a function of gfx1100 without a frame: the CFA is the stack pointer.
 fn gfx1100(lines: &[&'static str]) -> Function {
     Function {
         target: "gfx1100",
@@ -26,7 +26,7 @@ fn gfx1100(lines: &[&'static str]) -> Function {
     }
 }
 
-/// Of gfx1100, with the CFA in s33.
+/// Returns a function of gfx1100 with the CFA in s33.
 fn framed(lines: &[&'static str]) -> Function {
     let copy = "s_mov_b32 s33, s32                 // BEA10020";
     Function {
@@ -60,12 +60,12 @@ impl Function {
         self.target.starts_with("gfx9")
     }
 
-    /// A vector register, by its DWARF number.
+    /// Returns the DWARF number of a vector register.
     fn v(&self, n: u16) -> u16 {
         v(n) + if self.is_wave64() { 1024 } else { 0 }
     }
 
-    /// The report, with the offset of the return.
+    /// Returns the report, and the offset of the return.
     fn report(&self, claims: &[Change]) -> (Report, u64) {
         let link = if self.is_wave64() {
             "BE801D1E"
