@@ -363,28 +363,35 @@ fn type_name(found: FileType) -> Option<&'static str> {
 
 /// An iterator over the lines of a batch. It ends after the first error.
 pub(crate) struct Lines {
-    input: Option<Box<dyn BufRead>>,
+    input: Option<BufReader<Box<dyn Read>>>,
     count: u64,
 }
 
 impl Lines {
     /// Opens a file, or standard input if `path` is None.
     pub(crate) fn open(path: Option<&Path>) -> io::Result<Lines> {
-        let input: Box<dyn BufRead> = match path {
+        let (input, is_opened_pipe): (Box<dyn Read>, bool) = match path {
             Some(path) => {
                 let Opened { file, metadata, .. } = Opened::new(path, Input::Batch)?;
-                let mut file = BufReader::new(file);
-                if is_pipe(metadata.file_type()) && file.fill_buf()?.is_empty() {
-                    return Err(nobody_writes());
-                }
-                Box::new(file)
+                (Box::new(file), is_pipe(metadata.file_type()))
             }
-            None => Box::new(io::stdin().lock()),
+            None => (Box::new(io::stdin().lock()), false),
         };
+        let mut input = BufReader::new(input);
+        if is_opened_pipe && input.fill_buf()?.is_empty() {
+            return Err(nobody_writes());
+        }
         Ok(Lines {
             input: Some(input),
             count: 0,
         })
+    }
+
+    /// Returns true if the next line has not been read yet, so that reading it may wait for another program. Earlier answers have to be written
+    /// before.
+    pub(crate) fn may_wait(&self) -> bool {
+        let read = self.input.as_ref().map_or(&[][..], BufReader::buffer);
+        !read.contains(&b'\n')
     }
 }
 

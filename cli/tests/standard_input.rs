@@ -4,7 +4,7 @@
     reason = "helpers of tests: a failure here is a failure of the test"
 )]
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -158,6 +158,27 @@ fn a_core_may_come_slowly() {
     drop(input);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.stdout, run(&["core", "demo.core"], b"").stdout);
+}
+
+/// A program can send a request, wait for its answer, and then send the next.
+#[test]
+fn each_request_of_a_batch_is_answered_when_the_next_is_not_there_yet() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_hetdwarf"))
+        .args(["eval", "--batch", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    for number in 1..4 {
+        writeln!(input, "{{\"expr\": \"lit{number}\", \"id\": {number}}}").unwrap();
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        assert!(line.contains(&format!("\"id\":\"{number}\"")), "{line}");
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]

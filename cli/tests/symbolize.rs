@@ -79,9 +79,9 @@ fn lines_are_those_of_llvm_symbolizer() {
     assert_eq!(ours.1, Some(0));
 }
 
-/// Each line is answered before the next one is read, as programs need it that ask one address at a time.
+/// A program can send an address, wait for its answer, and then send the next.
 #[test]
-fn a_line_is_answered_before_the_next_is_read() {
+fn each_line_is_answered_when_the_next_is_not_there_yet() {
     for format in ["text", "json", "llvm"] {
         let mut child = command(own(), &["symbolize", "--format", format, OBJECT])
             .spawn()

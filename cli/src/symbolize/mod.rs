@@ -99,7 +99,7 @@ impl<'i> Inputs<'i> {
         })
     }
 
-    /// Answers all lines, each before the next one is read.
+    /// Answers all lines. If the next line has not arrived yet, the answers are written before.
     fn each<W: Write>(
         &self,
         out: &mut W,
@@ -113,9 +113,12 @@ impl<'i> Inputs<'i> {
         }
         out.flush()?;
         let wrong = |error: std::io::Error| Failure::new(format!("standard input: {error}"));
-        for line in Lines::open(None).map_err(wrong)? {
+        let mut lines = Lines::open(None).map_err(wrong)?;
+        while let Some(line) = lines.next() {
             answer(&line.map_err(wrong)?, out)?;
-            out.flush()?;
+            if lines.may_wait() {
+                out.flush()?;
+            }
         }
         Ok(())
     }
