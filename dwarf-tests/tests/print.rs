@@ -46,7 +46,7 @@ fn print<'t>(
     hetdwarf(arguments)
 }
 
-/// The `expressions` of the document that `print` gives.
+/// Returns the `expressions` in the document of `print`.
 fn expressions<'t>(
     case: &str,
     object: &str,
