@@ -116,8 +116,7 @@ fn what_is_found_is_what_was_wrong_when_it_ran() {
             _ => assert_eq!(share.always, share.all, "{what:?}"),
         }
         // The runs did not meet some conditions: in loops all lanes stayed together, all lanes took the branches, and lanes 0 and 1 were
-        // active,
-        // which hold the return address in a register that is reloaded for inactive lanes.
+        // active, which hold the return address in a register that is reloaded for inactive lanes.
         let not_met = match what {
             What::Exec => 281,
             What::ReturnAddress => 36,

@@ -298,7 +298,7 @@ fn open(data: &[u8]) {
 fn a_file_cut_anywhere_is_no_reason_to_panic() {
     for name in ALL {
         let data = fixture(name);
-        // Every byte of the headers and tables at both ends is changed. Between them, the step is coprime to the sizes of fields.
+        // The file is cut at every byte of the headers and tables at both ends. In between, the step meets every remainder.
         let step = if data.len() > 9000 { 37 } else { 1 };
         let ends = (0..300).chain(data.len() - 300..data.len());
         for len in ends.chain((300..data.len()).step_by(step)) {

@@ -148,7 +148,7 @@ fn rests_on_exec(pc: u64, register: u16, reading: Reading) -> Result<bool, Error
     let caller = stack.frame(1).unwrap();
     let register = Register::sgpr(register).unwrap();
     let (location, rests) = (caller.recovered(register)).map_err(|error| error.kind().clone())?;
-    // EXEC itself has a location. For all others, the place must be at the callee's CFA, where SGPR41 is.
+    // The location is EXEC itself, or the place at the callee's CFA where SGPR41 is.
     match location.byte_address() {
         Some(place) => assert_eq!(place, (AddressSpace::None, 0x5000)),
         None => assert_eq!(location, Location::register(exec())),

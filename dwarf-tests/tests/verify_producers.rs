@@ -35,7 +35,7 @@ fn rules(name: &str) -> Vec<(Severity, &'static str)> {
     rules
 }
 
-/// In `.debug_loc`, lld writes 1 for the address of a dropped function (`Writer.cpp`, "tombstone"), which no user can repair.
+/// For the address of a dropped function, lld writes 0, and 1 in `.debug_loc` (`Writer.cpp`, "tombstone"). No user can repair this.
 #[test]
 fn what_the_linker_dropped_is_no_fault() {
     let dropped = [
@@ -155,8 +155,7 @@ fn the_codes_of_another_time_are_chosen() {
 }
 
 /// Compares the findings in a small object of each producer (`spec-notes/producers.md`), without the notes that every object of LLVM has.
-/// Each
-/// finding is a fault of the producer:
+/// Each finding is a fault of the producer:
 ///
 /// * clang at -O2: `DW_OP_fbreg` in a kernel without `DW_AT_frame_base`, as `llvm-dwarfdump-22` shows it;
 /// * Flang at -O2: a parameter of 32 bits that is passed by reference has the two halves of its *address*;
