@@ -1,8 +1,7 @@
 //! The cases that are measured. Wall times and instruction counts have the same cases.
 //!
 //! A case is made once, from files or text. [`Case::run`] is measured: it does everything that the name says, and keeps nothing. The
-//! results
-//! are checked when a case is made.
+//! results are checked when a case is made.
 
 mod cores;
 mod evaluators;

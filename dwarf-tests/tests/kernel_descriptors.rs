@@ -79,8 +79,7 @@ directives! {
 }
 
 /// Fields that no directive sets directly: the assembler computes them, the command processor fills them in, or only graphics pipelines
-/// have
-/// them. For each field, the families that have it according to USAGE's tables.
+/// have them. For each field, the families that have it according to USAGE's tables.
 const WITHOUT_A_DIRECTIVE: &[(Field, &[Family])] = &[
     (Field::KernelCodeEntryByteOffset, ALL),
     (Field::GranulatedWorkitemVgprCount, ALL),

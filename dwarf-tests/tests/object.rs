@@ -77,8 +77,7 @@ fn code_sections_of_a_relocatable_object_are_told_apart() {
         .collect();
     code.sort_by_key(|s| s.address);
     // Sizes and alignments come from `llvm-readelf -S`, in the order of the file: 0x1c, 0xa0, 0x15c, 0x144, 0xc8, 0xf8, 0x278, 0xd0 and, at
-    // a
-    // multiple of 256, 0x194, then 0x2b4. The sections are consecutive.
+    // a multiple of 256, 0x194, then 0x2b4. The sections are consecutive.
     let addresses: Vec<_> = code.iter().map(|s| s.address).collect();
     assert_eq!(
         addresses,
@@ -152,8 +151,7 @@ fn split_debugging_information_opens() {
 }
 
 /// The expected facts come from `llvm-objdump -D -j .rodata --disassemble-symbols=pressure.kd` (descriptor), `llvm-readelf -n` (metadata)
-/// and
-/// `llvm-nm` (symbols).
+/// and `llvm-nm` (symbols).
 #[test]
 fn a_kernels_resources_are_those_of_its_descriptor_and_metadata() {
     let data = fixture("pressure-gfx90a-O2.hsaco");

@@ -42,8 +42,7 @@ fn answers(program: &Program<'_>, wave: &Snapshot, reading: Reading) -> (Vec<Str
 }
 
 /// Queries each wave of the fixtures in a shared program, and in a program of its own. In the second case the second query counts, because
-/// the
-/// first fills the caches.
+/// the first fills the caches.
 #[test]
 fn waves_that_share_a_program_are_told_what_each_would_be_told() {
     let (mut stops, mut variables) = (0, 0);

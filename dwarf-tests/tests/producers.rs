@@ -149,10 +149,8 @@ fn registers_of_triton_are_those_of_the_lane() {
 }
 
 /// The linker leaves the symbols of local memory undefined, and the location of each object at 0. The kernel `lds` has two objects of 256
-/// and
-/// 128 bytes in its 384 bytes. Only one of them can be at 0, and it is unknown which. The only object of `lds_two` fills its 64 bytes, so
-/// it
-/// is at 0.
+/// and 128 bytes in its 384 bytes. Only one of them can be at 0, and it is unknown which. The only object of `lds_two` fills its 64 bytes,
+/// so it is at 0.
 #[test]
 fn local_memory_whose_symbol_is_undefined_is_shown_only_if_it_fills_the_kernels() {
     let bytes: Vec<u8> = (0..=255).chain(0..128).collect();

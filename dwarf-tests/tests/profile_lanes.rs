@@ -78,8 +78,7 @@ fn sampled(program: &Program<'_>, stop: &Value, truth: &Value, meter: &Meter) ->
 }
 
 /// Charges are correct at least for these lanes: an instruction switched off exactly the lanes charged to it, and several candidates
-/// include
-/// the true ones.
+/// include the true ones.
 #[test]
 fn lanes_are_charged_to_what_switched_them_off() {
     let mut all: BTreeMap<&str, u64> = BTreeMap::new();

@@ -229,8 +229,7 @@ fn lanes_are_named_by_their_work_items() {
 }
 
 /// The wave is in the last group of a grid of 19×10 with groups of 8×4: the group starts at (16, 8) and is 3×2. Lane 4 has the flat index
-/// 4,
-/// which is (1, 1) in the group. Lanes from 6 on have no work-item.
+/// 4, which is (1, 1) in the group. Lanes from 6 on have no work-item.
 #[test]
 fn work_items_of_two_dimensions_are_named_in_full() {
     let wave = File::wave(
@@ -599,8 +598,7 @@ fn part<'v>(value: &'v Value, names: &[&str]) -> &'v Value {
 }
 
 /// Members and elements have the bytes of the whole value, at the offsets that llvm-dwarfdump prints: `Rec` has `x` at 0, `y` (three
-/// floats) at
-/// 4, `in` at 16 with `s`, `c` and `u`, `col` and `big`.
+/// floats) at 4, `in` at 16 with `s`, `c` and `u`, `col` and `big`.
 #[test]
 fn members_and_elements_are_listed_on_request() {
     let stop = stop("structs", "w10");

@@ -677,8 +677,7 @@ fn virtual_bases_are_found_in_every_object() {
 }
 
 /// The length of the arrays is in a variable, through pointers and references. Memory from 0x4008 on has 12, 13, 14 …, and `n` is 3. An
-/// array
-/// without bounds has elements, but no count.
+/// array without bounds has elements, but no count.
 #[test]
 fn arrays_are_as_long_as_variables_say() {
     let wave = read("computed.json");

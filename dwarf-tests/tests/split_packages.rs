@@ -1,8 +1,7 @@
 //! Tests packages of split units (`.dwp`), and objects that have skeletons and split units in one file.
 //!
 //! In a package, the offsets of a unit count from its own part of each section. A reader that treats them as section offsets always finds
-//! the
-//! entries of the first unit. `fixtures/dwp/README.md` describes how the files were built.
+//! the entries of the first unit. `fixtures/dwp/README.md` describes how the files were built.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -126,8 +125,7 @@ type Fault = (
 );
 
 /// Offsets are llvm-dwarfdump 22's. In `ab4.dwp` with units of DWARF 4, the line table of the second unit is at 0x1b, and string offsets
-/// have
-/// no header.
+/// have no header.
 #[rustfmt::skip]
 const FAULTS: &[Fault] = &[
     ("single.o", ".debug_str_offsets.dwo", 0x0d, 0x10, "string-offset",  ".debug_str_offsets.dwo", 0x0c, "0x1005 is not in .debug_str.dwo"),

@@ -1,6 +1,5 @@
 //! Checks that the structure of the library matches the drawing in `ARCHITECTURE.md`: modules use only modules above them. For each cycle
-//! among
-//! files or folders at the same level, `structure/circles.txt` has a reason.
+//! among files or folders at the same level, `structure/circles.txt` has a reason.
 
 #[path = "structure/imports.rs"]
 mod imports;

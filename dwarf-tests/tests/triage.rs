@@ -78,8 +78,7 @@ struct Counts {
 }
 
 /// Queries with the page, without it, and with a page that no lane touched. No wrong access is certain, and the lanes of a certain access
-/// are
-/// right. Among accesses whose registers survive, the right one comes first in 80 of 100 cases.
+/// are right. Among accesses whose registers survive, the right one comes first in 80 of 100 cases.
 #[test]
 fn faults_are_found() {
     let mut of_survivors = Counts::default();
@@ -434,8 +433,7 @@ fn it_is_said_where_lanes_go_on_that_are_not_at_the_barrier() {
 
 /// The first parameter of `__assert_fail` points to the text of the condition: `.rodata` has `k`, `i < n` and `assert.cl` from 0x580 on
 /// (llvm-readelf). The parameters are in v0 to v4 (their location lists), and `s_trap` is at 0x1984. The object has no call frame
-/// information
-/// that leads to the kernel.
+/// information that leads to the kernel.
 #[test]
 fn the_condition_of_an_assertion_is_read() {
     let case = fixture("triage/assert");
@@ -506,8 +504,7 @@ fn variables_in_an_epilogue_are_those_of_their_function() {
 }
 
 /// According to the sources, wave `w` of a workgroup waits for `flag[w]` of spin-1100, and all waves of lock-90a for `lock[0]`. The
-/// arguments
-/// `flag` and `lock` are 0x7f0000400000, as `vars` shows. `elsewhere` lists the waiting waves.
+/// arguments `flag` and `lock` are 0x7f0000400000, as `vars` shows. `elsewhere` lists the waiting waves.
 #[test]
 fn hangs_name_the_address_that_a_loop_polls() {
     for (case, waves) in [

@@ -46,8 +46,7 @@ fn section() -> Vec<u8> {
         function(0x6000, &callee(&[])),
         function(0x7000, &callee(&[0x08, 17])),
         // SGPR40 is in SGPR41, by an expression that reads EXEC first: regx 17, deref_size 8, drop, regx 73. SGPR42 is there without
-        // reading EXEC.
-        // SGPR43 is EXEC's low half: regx 17. According to their rules, SGPR44 is in PC_64 and SGPR45 in SGPR41.
+        // reading EXEC. SGPR43 is EXEC's low half: regx 17. According to their rules, SGPR44 is in PC_64 and SGPR45 in SGPR41.
         function(
             0x8000,
             &[
@@ -64,8 +63,7 @@ fn section() -> Vec<u8> {
 }
 
 /// Returns the instructions of a function called by 0x8000, with additions: the CFA is 0x5000, the return address 0x8010, and SGPR41 (73)
-/// at the
-/// CFA.
+/// at the CFA.
 fn callee(more: &[u8]) -> Vec<u8> {
     let start = [
         0x0f, 3, 0x0a, 0x00, 0x50, 0x05, 73, 0, 0x16, 16, 3, 0x0a, 0x10, 0x80,
@@ -163,8 +161,7 @@ fn exec() -> Register {
 }
 
 /// LLVM gives EXEC no rule. Values that depend on the caller's EXEC then rest on an assumption (`spec-notes/frames.md`), even if an
-/// independent
-/// register is read afterwards. With a rule, nothing is assumed.
+/// independent register is read afterwards. With a rule, nothing is assumed.
 #[test]
 fn what_depends_on_the_callers_exec_says_so() {
     for reading in [Reading::Tolerant, Reading::Strict] {

@@ -139,8 +139,7 @@ fn compare(
         _ => bits.bytes,
     };
     // If the scheduler moved an assignment past the stop, the location has the earlier value. In the case with vectors, these bytes were
-    // read from
-    // neighbouring lanes.
+    // read from neighbouring lanes.
     let moved = expected["dwarf"] == "differs"
         && is_moved
         && lane["dwarf_bytes"].as_str() == Some(&hex_bytes(&bytes));

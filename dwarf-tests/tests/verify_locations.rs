@@ -31,8 +31,7 @@ fn name(path: &Path) -> String {
 }
 
 /// The errors in the corpus: file, rule, function and object. Another test covers functions without a frame base, because llvm-dwarfdump
-/// lists
-/// them.
+/// lists them.
 #[rustfmt::skip]
 const ERRORS: &[(&str, &str, &str, &str)] = &[
     ("gcc12/offload-gfx900-O0.hsaco",          "expr-out-of-bounds", "_dtoa_r", "_d"),

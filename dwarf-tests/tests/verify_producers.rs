@@ -57,8 +57,7 @@ fn what_the_linker_dropped_is_no_fault() {
 }
 
 /// The lists belong to a function that the linker dropped. According to llvm-dwarfdump-22 --debug-loc, their ranges start at 0x9, where
-/// there is
-/// no code, and according to --debug-info its DW_AT_low_pc is 0.
+/// there is no code, and according to --debug-info its DW_AT_low_pc is 0.
 #[test]
 fn lists_of_dropped_functions_are_no_fault() {
     let dropped = [
@@ -90,8 +89,7 @@ fn rows_of_dropped_functions_are_not_checked() {
 }
 
 /// DWARF 5 §5.7.8 requires the address of a virtual function's slot. GCC, clang and all other compilers write its number, and every
-/// debugger
-/// reads it so.
+/// debugger reads it so.
 #[test]
 fn the_number_of_a_slot_is_no_fault() {
     assert_eq!(rules("verify/virtual"), []);

@@ -56,8 +56,7 @@ fn dimensions_and_lengths_have_what_they_are_computed_from() {
 }
 
 /// One index has no names, and the other has one of two. llvm-dwarfdump --verify reports `x` and `y` as missing in the first, and `y` in
-/// the
-/// second.
+/// the second.
 #[test]
 fn names_are_missing_in_an_index_without_entries_too() {
     let message = |name| {

@@ -452,8 +452,7 @@ fn slots_that_unknown_stores_may_reach_are_not_reported() {
 }
 
 /// The distance between a rounded stack pointer and the stack pointer on entry is unknown. So slots relative to one may overlap slots
-/// relative
-/// to the other.
+/// relative to the other.
 #[test]
 fn slots_with_a_rounded_base_may_be_any() {
     const CFA_S5: &str = "DW_OP_regx SGPR5, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_shl, DW_OP_lit6, DW_OP_LLVM_form_aspace_address";

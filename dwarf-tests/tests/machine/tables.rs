@@ -14,8 +14,7 @@ pub enum Change {
     /// Sets the CFA to the result of an expression.
     Cfa(&'static str),
     /// The register is undefined, unchanged, in another register, or at the result of an expression; at the CFA plus bytes; or the value of
-    /// an
-    /// expression. Registers are DWARF numbers.
+    /// an expression. Registers are DWARF numbers.
     Undefined(u16),
     Same(u16),
     Register(u16, u16),

@@ -2,8 +2,7 @@
 //! arrays of several dimensions, lists.
 //!
 //! The program was never run. The test puts different values into each lane at the locations that `llvm-dwarfdump` shows for the variables,
-//! and
-//! evaluates their names.
+//! and evaluates their names.
 
 use std::path::PathBuf;
 
@@ -125,8 +124,7 @@ fn check(rows: &[Row], answers: &[Value]) {
 }
 
 /// The rows for `geom::Shape::scaled`. DW_AT_location: this +8, by +16, other +24, row +32, local +40, v +48, w +64, grid +72, x +96.
-/// Shape:
-/// Point x 0, y 4; union tag/weight 8; bit-fields from 12; wide 16; axis 21.
+/// Shape: Point x 0, y 4; union tag/weight 8; bit-fields from 12; wide 16; axis 21.
 #[rustfmt::skip]
 const SCALED: &[Row] = &[
     ("x", "int", |_| text(99)),

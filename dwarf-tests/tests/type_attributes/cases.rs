@@ -656,8 +656,7 @@ fn bit_fields() -> Vec<Case> {
             "{f = 6}",
         ),
         // Counted from the top of two bytes, the four bits start at the eighth: bits 4 to 7 of 0xcdab, which are 0xa. In four bytes, they
-        // are bits 20
-        // to 23 of 0x0012cdab, which are 1.
+        // are bits 20 to 23 of 0x0012cdab, which are 1.
         case(
             on(DW_AT_byte_size),
             field("unsigned", &wide, base("unsigned", DW_ATE_unsigned, 4)),

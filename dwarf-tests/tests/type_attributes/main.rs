@@ -1,6 +1,5 @@
 //! Tests types whose values depend on an attribute. Each attribute of the table is tried with and without, on objects that are built here.
-//! The
-//! expected values are worked out by hand.
+//! The expected values are worked out by hand.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -111,8 +110,7 @@ fn every_row_of_the_table_has_a_case() {
 }
 
 /// The attributes of DWARF 5 (§7.5.4, table 7.5) that do not affect the meaning of a value's bytes, by topic. The attributes of DWARF 1 in
-/// the
-/// same range of codes come first.
+/// the same range of codes come first.
 const OTHERS: &[&str] = &[
     "DW_AT_fund_type DW_AT_mod_fund_type DW_AT_user_def_type DW_AT_mod_u_d_type DW_AT_subscr_data DW_AT_element_list",
     "DW_AT_member DW_AT_friends DW_AT_program DW_AT_private DW_AT_protected DW_AT_public DW_AT_pure_virtual",

@@ -30,10 +30,8 @@ fn lanes(parts: &[Part], bytes: &[u8]) -> Vec<Seen> {
 }
 
 /// The type is `struct __attribute__((scalar_storage_order("big-endian"))) { int a : 5; unsigned b : 11; short c; _Complex float z; }` with
-/// the
-/// values -3, 0x123, 0x0102 and 1 - 2i. The entries and the first four bytes are gcc 12's for x86-64: bits are counted from the highest bit
-/// of
-/// the first byte.
+/// the values -3, 0x123, 0x0102 and 1 - 2i. The entries and the first four bytes are gcc 12's for x86-64: bits are counted from the highest
+/// bit of the first byte.
 #[test]
 fn bit_fields_in_big_endian_order_start_at_the_highest_bit() {
     let big = (DW_AT_endianity, n(1));
@@ -200,10 +198,8 @@ fn discriminants_count_as_their_type_says() {
 }
 
 /// The type is `type R (D : Integer) is record X : Integer; case D is when 1 => A : Integer; when 2 | 5 .. 7 => case D is when others => B
-/// :
-/// Integer; end case; when others => null; end case; end record`, as gcc describes it for Ada. The discriminant is a member of the record,
-/// and
-/// the variants have plain members.
+/// : Integer; end case; when others => null; end case; end record`, as gcc describes it for Ada. The discriminant is a member of the
+/// record, and the variants have plain members.
 #[test]
 fn variants_of_ada_are_members_of_the_record() {
     let at = |offset| (DW_AT_data_member_location, n(offset));

@@ -1,6 +1,5 @@
 //! Checks the examples of `verify --explain`. In its setting, assembled by LLVM, the wrong example breaks the rule, and no other rule
-//! reports more
-//! than a note. The correct example breaks no rule.
+//! reports more than a note. The correct example breaks no rule.
 
 mod unit;
 

@@ -76,8 +76,7 @@ fn every_mutation_is_found() {
 }
 
 /// The rows are well formed and wrong. The rules report nothing if the code does not show the error: a register without a rule may be
-/// written
-/// only by loads from untracked memory.
+/// written only by loads from untracked memory.
 #[test]
 fn most_of_what_only_the_code_shows_is_found() {
     let (done, missed) = run(&[CODE], 2026);
