@@ -320,7 +320,7 @@ impl World {
                 }
                 EvaluationResult::RequiresEntryValue(expression) => {
                     let value = match expression.0.slice() {
-                        // The entry value is that of a register, for which the call site gives a value.
+                        // The entry value belongs to a register for which the call site gives a value.
                         [0x50..=0x6f] | [0x90, ..] => self.nested(CALL_VALUE, known)?,
                         bytes => self.nested(bytes, known)?,
                     };

@@ -21,7 +21,7 @@ pub(crate) use objects::debug_bytes;
 /// A case to measure.
 pub(crate) struct Case {
     run: Box<dyn Fn()>,
-    /// The number of times that a run does what the name says.
+    /// The number of times that a run performs the named operation.
     pub(crate) times: u32,
 }
 

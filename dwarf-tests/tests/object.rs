@@ -211,7 +211,7 @@ fn containers_give_the_objects_that_went_into_them() {
     ];
     let plain = fixture("plain.hipfb");
     let plain = code_objects(&plain).unwrap();
-    // The bundle has `-bundle-align=4096`, and the sizes are those of the bundled files.
+    // The bundle has `-bundle-align=4096`. The expected sizes are the sizes of the bundled files.
     let places: Vec<_> = plain
         .iter()
         .map(|o| (o.place.offset, o.data.len()))

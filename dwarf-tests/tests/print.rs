@@ -1,6 +1,6 @@
 //! Compares `hetdwarf print` in every lane with values worked out by hand.
 //!
-//! The stopped waves are those of `fixtures/waves`, whose variables are known from the same source run on the host (`truth.json`). Each row
+//! The stopped waves come from `fixtures/waves`. Their variables are known from the same source run on the host (`truth.json`). Each row
 //! derives its value.
 #![allow(
     clippy::unwrap_used,

@@ -555,7 +555,7 @@ fn nested_values_are_printed_as_deep_as_asked() {
             .unwrap()
             .to_owned()
     };
-    // The variable is `Rec recs[2]`, where a Rec has an array and a structure. The results are those of gdb's `set print max-depth`.
+    // The variable is `Rec recs[2]`, where a Rec has an array and a structure. gdb's `set print max-depth` gives the same results.
     assert_eq!(value("--depth 0"), "{...}");
     assert_eq!(value("--depth 1"), "{{...}, {...}}");
     let two = value("--depth 2");

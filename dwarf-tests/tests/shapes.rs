@@ -557,7 +557,7 @@ fn line_tables_without_files_are_read() {
     }
 }
 
-/// The linker keeps one of two functions with the same code, but the rows of both. `same1` is at line 3.
+/// The linker keeps one of two functions with the same code, but the rows of both functions. `same1` is at line 3.
 #[test]
 fn function_and_line_of_folded_code_are_of_the_same_function() {
     let wave = json!({"format": "hetdwarf-wave/1", "target": "gfx1100", "wave_size": 32, "pc": "0x1510",

@@ -474,7 +474,7 @@ fn the_condition_of_an_assertion_is_read() {
     );
 }
 
-/// An epilogue has restored the frame pointer, and with it the stack pointer. Variables are those of the ending frame, and not of the
+/// An epilogue has restored the frame pointer, and with it the stack pointer. The variables belong to the ending frame, and not to the
 /// caller.
 ///
 /// According to the source, `save(out, (long)v * n, i)`: `p` is the argument `out`, `at` the index of the faulting element, and `v` the

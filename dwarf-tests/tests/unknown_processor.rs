@@ -230,7 +230,7 @@ fn without_the_extensions_what_is_on_the_stack_cannot_be_told() {
     assert!(same > 100 && ambiguous > 100, "{same}, {ambiguous}");
 }
 
-/// A snapshot that names an unknown processor is treated as one of a newer processor.
+/// A snapshot that names an unknown processor is treated like a snapshot of a newer processor.
 #[test]
 fn a_wave_on_a_processor_that_is_not_known_is_a_warning() {
     let folder = Folder::new("unknown-wave");

@@ -301,7 +301,7 @@ fn the_same_bytes_for_any_number_of_threads() {
     }
 }
 
-/// With the application profile there are no errors, but notes on what a debugger will show wrongly.
+/// With the application profile there are no errors, but notes about values that a debugger will show incorrectly.
 #[test]
 fn a_profile_says_what_counts() {
     let path = fixture("corpus/llvm24/calls-gfx90a-O2.hsaco");
@@ -600,7 +600,7 @@ fn sarif_schema() -> Value {
     schema
 }
 
-/// The output is valid for a schema in use, which is that of Jenkins' xUnit plugin.
+/// The output is valid for a schema in use, the schema of Jenkins' xUnit plugin.
 #[test]
 fn junit_is_what_its_schema_says() {
     let Ok(version) = Command::new("xmllint").arg("--version").output() else {

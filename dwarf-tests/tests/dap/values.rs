@@ -1,4 +1,4 @@
-//! Values equal those of `hetdwarf vars`.
+//! Compares values with `hetdwarf vars`.
 
 use dwarf_tests::cores::Folder;
 use dwarf_tests::{fixture, hetdwarf, json, wave_cases};
