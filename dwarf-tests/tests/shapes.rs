@@ -656,8 +656,7 @@ fn a_member_may_be_a_pointer_without_bits() {
 }
 
 /// The offset of a virtual base is stored 24 bytes before the address in the object's first pointer (`virtual-base.json`): 16 is stored at
-/// 0x5018
-/// - 24, and 16 bytes into `d` is 99. This holds for any position of the object.
+/// `0x5018 - 24`, and 16 bytes into `d` is 99. This holds for any position of the object.
 #[test]
 fn virtual_bases_are_found_in_every_object() {
     let wave = read("virtual-base.json");

@@ -10,8 +10,8 @@ use hetdwarf::object::CodeObject;
 
 use crate::program::{BUFFER64, FLAT32, s, v};
 
-/// The bytes equal LLVM 24's bytes for the first function of the object, made from the events of its code: `s_mov_b32 s11, s33`; `s_mov_b32
-/// s33, s32`; …; `s_mov_b32 s33, s11`.
+/// The bytes equal LLVM 24's bytes for the first function of the object. They are made from the events of its code:
+/// `s_mov_b32 s11, s33`; `s_mov_b32 s33, s32`; …; `s_mov_b32 s33, s11`.
 #[test]
 fn events_give_what_the_compiler_wrote() {
     let file = std::fs::read(dwarf_tests::fixture("corpus/llvm24/calls-gfx90a-O0.hsaco")).unwrap();
