@@ -5,9 +5,8 @@
 //! out: gimli knows no heterogeneous operations, and a few others differ. The table has their number.
 //!
 //! Registers and memory always hold the same number. The frame has a CFA and a caller, whose call site gives the values of registers on
-//! entry.
-//! This crate shares arena and context among [`AT_A_STOP`] evaluations. gimli makes an `Evaluation` for each expression, with its stacks on
-//! the heap.
+//! entry. This crate shares arena and context among [`AT_A_STOP`] evaluations. gimli makes an `Evaluation` for each expression, with its
+//! stacks on the heap.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hint::black_box;
@@ -321,7 +320,7 @@ impl World {
                 }
                 EvaluationResult::RequiresEntryValue(expression) => {
                     let value = match expression.0.slice() {
-                        // The entry value is that of a register, for which the call site gives a value.
+                        // The entry value belongs to a register for which the call site gives a value.
                         [0x50..=0x6f] | [0x90, ..] => self.nested(CALL_VALUE, known)?,
                         bytes => self.nested(bytes, known)?,
                     };

@@ -1,8 +1,7 @@
 //! The cases that are measured. Wall times and instruction counts have the same cases.
 //!
 //! A case is made once, from files or text. [`Case::run`] is measured: it does everything that the name says, and keeps nothing. The
-//! results
-//! are checked when a case is made.
+//! results are checked when a case is made.
 
 mod cores;
 mod evaluators;
@@ -22,7 +21,7 @@ pub(crate) use objects::debug_bytes;
 /// A case to measure.
 pub(crate) struct Case {
     run: Box<dyn Fn()>,
-    /// The number of times that a run does what the name says.
+    /// The number of times that a run performs the named operation.
     pub(crate) times: u32,
 }
 

@@ -156,8 +156,7 @@ fn frames(program: &'static Program<'static>, wave: &'static Snapshot) -> usize 
 /// Returns the stop `w06` of `recursion`, which is six frames deep, with four more recursive calls of `sum`.
 ///
 /// Each call has 0xa00 bytes of the wave's scratch, 0x50 for each of 32 lanes. The 32 lanes of the caller's v41 are saved 2048 bytes after
-/// the
-/// CFA. Lane 28 of v41 is the frame pointer (s33) of the caller's caller.
+/// the CFA. Lane 28 of v41 is the frame pointer (s33) of the caller's caller.
 fn ten_frames() -> Snapshot {
     const FRAME: usize = 0xa00;
     const MORE: usize = 4;

@@ -4,8 +4,7 @@ use std::env::{VarError, var};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Returns the first seed that `HETDWARF_SEED` requests: a hexadecimal number, or `fresh` for seeds from the current time. Returns None if
-/// the
-/// variable is not set. Tests then use fixed seeds and are deterministic.
+/// the variable is not set. Tests then use fixed seeds and are deterministic.
 ///
 /// # Panics
 /// If the variable has another value.

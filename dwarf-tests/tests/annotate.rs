@@ -532,8 +532,7 @@ fn damaged_layouts_give_files_that_can_be_opened() {
 
 /// The wave is in a whole-wave section of `earlyret` at -O0: 0x3090 is `s_or_saveexec_b32 s17, -1`, 0x3094 a load, and 0x309c, where the
 /// wave stopped, `s_mov_b32 exec_lo, s17`. s17 is 0xc0507998, the active lanes, and EXEC has all lanes. Without `DW_AT_LLVM_active_lane`,
-/// the
-/// attributes give EXEC as the active lanes.
+/// the attributes give EXEC as the active lanes.
 #[test]
 fn active_lanes_of_annotated_code_are_asked_of_the_code() {
     let folder = Folder::new("active");

@@ -192,9 +192,8 @@ fn the_dialect_is_that_of_the_bytes() {
 }
 
 /// Entries that an expression refers to are read as in `vars`. The location of `a` of `mid`, the entry at 0x7c of the object that LLVM
-/// writes
-/// without the extensions, is `fbreg +4, lit5, swap, xderef`. Exactly as specified this is a value of 64 bits, but LLVM means a place in
-/// private memory. `truth.json`: `a` is 3 in lane 3, and 5 in lane 5.
+/// writes without the extensions, is `fbreg +4, lit5, swap, xderef`. Exactly as specified this is a value of 64 bits, but LLVM means a
+/// place in private memory. `truth.json`: `a` is 3 in lane 3, and 5 in lane 5.
 #[test]
 fn eval_reads_what_an_expression_refers_to_as_vars_does() {
     let object = "--object fixtures/waves/calls/calls.hsaco --wave fixtures/waves/calls/w02.json";
@@ -212,8 +211,7 @@ fn eval_reads_what_an_expression_refers_to_as_vars_does() {
 }
 
 /// Without a wave, entries are read in the same way: `line`, the entry at 0x34, is `addrx 0, lit3, swap, xderef`. Exactly as specified it
-/// is
-/// read from local memory, but LLVM means a place there: its start, or the address that a later link assigns.
+/// is read from local memory, but LLVM means a place there: its start, or the address that a later link assigns.
 #[test]
 fn eval_without_a_wave_reads_entries_as_they_are_meant() {
     let object = "--object fixtures/corpus/llvm22/lds-gfx1100-O2.hsaco";

@@ -1,6 +1,5 @@
 //! Tests `hetdwarf compare` on pairs of objects that are assembled from clang's output for the sources of the corpus. One object of each
-//! pair
-//! has lost something.
+//! pair has lost something.
 
 #![allow(
     clippy::unwrap_used,

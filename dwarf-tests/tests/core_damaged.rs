@@ -69,7 +69,7 @@ fn an_unknown_dispatch_costs_work_items_only() {
     whole_answers("bad-packet-out");
 }
 
-/// Stacks, variables and lane positions equal those of the snapshots.
+/// Stacks, variables and lane positions are the same as for the snapshots.
 fn whole_answers(case: &str) {
     let folder = Folder::of(case);
     let mut compared = 0;

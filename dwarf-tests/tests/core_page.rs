@@ -176,7 +176,7 @@ fn check_lanes(browser: &mut Browser, document: &Value) -> usize {
     expected.iter().filter(|state| **state == "waiting").count()
 }
 
-/// Compares the stack with the one of the wave's group.
+/// Compares the stack with the stack of the wave's group.
 fn check_stack(browser: &mut Browser, core: &Value, wave: usize) {
     let of_wave = |group: &&Value| list(&group["waves"]).contains(&wave.into());
     let group = list(&core["groups"]).iter().find(of_wave).unwrap();

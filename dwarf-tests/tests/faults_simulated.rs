@@ -1,9 +1,8 @@
 //! Tests the search for faulting accesses with random programs: no certain candidate is wrong.
 //!
 //! A program is a function of a few kinds of instructions, with loops, and perhaps a called function. It is assembled for five processors,
-//! and
-//! run lane by lane. When an active lane accesses missing memory, the run continues for a random number of instructions, or until a wait
-//! needs the access: this is its latency. The candidates are compared with the executed instructions.
+//! and run lane by lane. When an active lane accesses missing memory, the run continues for a random number of instructions, or until a
+//! wait needs the access: this is its latency. The candidates are compared with the executed instructions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -418,8 +418,7 @@ fn scratch_that_is_missing_costs_private_memory_of_those_waves() {
 #[test]
 fn records_before_a_gap_are_good() {
     // Records are located from the end of the area, so the third wave's record is the third from the end. The region ends before this
-    // wave's
-    // hardware registers. The first three waves lose their records, and the fourth wave's record precedes the gap.
+    // wave's hardware registers. The first three waves lose their records, and the fourth wave's record precedes the gap.
     let at = record(0, 2) + 16 * 128 + 512;
     damaged(
         |built| built.cut(at),

@@ -9,8 +9,7 @@ use dwarf_tests::{fixture, hetdwarf};
 use serde_json::{Value, json};
 
 /// Runs `vars` on `hip-gfx90a-O0.hsaco`. Its kernel `k` starts at 0x1900. The hidden arguments start at 16 with `hidden_block_count_x` of
-/// four
-/// bytes. `hidden_group_size_x` of two bytes is at 28, and `hidden_hostcall_buffer` of eight bytes at 96.
+/// four bytes. `hidden_group_size_x` of two bytes is at 28, and `hidden_hostcall_buffer` of eight bytes at 96.
 fn ask(memory: &Value, more: &[&str]) -> String {
     let name = format!("hetdwarf-hidden-{}-{}", std::process::id(), more.len());
     let path = std::env::temp_dir().join(name);

@@ -1,6 +1,5 @@
 //! Tests `hetdwarf import` on text in the format of ROCm's debug agent. The text is written here, according to the format's description,
-//! from
-//! stopped waves with known values.
+//! from stopped waves with known values.
 
 use core::fmt::Write;
 

@@ -196,8 +196,7 @@ fn objects_are_chosen_by_subarchitecture() {
 }
 
 /// Each kernel has four user registers, for the dispatch pointer and the pointer to its arguments. Its code reads the work-group's x from
-/// s4
-/// (gfx1170), or from ttmp9 (gfx1250, and gfx1310, which has the code of gfx1201).
+/// s4 (gfx1170), or from ttmp9 (gfx1250, and gfx1310, which has the code of gfx1201).
 #[test]
 fn kernels_of_the_newest_processors_are_described() {
     for (name, target, in_register) in [

@@ -58,7 +58,7 @@ const NAMES: &[(&str, InitialValue)] = &[
     ("workItemIDZ", InitialValue::WorkItemIdZ),
 ];
 
-/// Returns a kernel that preloads its arguments if possible and uses scratch. Attributes declare what it does not need.
+/// Returns a kernel that preloads its arguments if possible and uses scratch. Attributes declare the initial values that it does not need.
 fn source(attributes: &str) -> String {
     format!(
         "define amdgpu_kernel void @k(ptr addrspace(1) inreg %p, i32 inreg %n) #0 {{

@@ -97,8 +97,8 @@ impl Texts {
     }
 }
 
-/// Compares every instruction of every code object: length, name, operands and written registers. The `text` sections of the waves are
-/// those of their code objects.
+/// Compares every instruction of every code object: length, name, operands and written registers. The waves have the same `text` sections
+/// as their code objects.
 #[test]
 fn the_corpus_decodes_as_llvm_disassembles_it() {
     let Some(objdump) = llvm_tool("llvm-objdump") else {

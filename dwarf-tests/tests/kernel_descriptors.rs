@@ -79,8 +79,7 @@ directives! {
 }
 
 /// Fields that no directive sets directly: the assembler computes them, the command processor fills them in, or only graphics pipelines
-/// have
-/// them. For each field, the families that have it according to USAGE's tables.
+/// have them. For each field, the families that have it according to USAGE's tables.
 const WITHOUT_A_DIRECTIVE: &[(Field, &[Family])] = &[
     (Field::KernelCodeEntryByteOffset, ALL),
     (Field::GranulatedWorkitemVgprCount, ALL),
@@ -276,7 +275,7 @@ fn every_directive_sets_the_field_that_is_read() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// According to the specification, not every new family has these fields.
+/// If a new family is described, the specification must be consulted for each field without a directive.
 #[test]
 fn every_field_has_a_directive_or_the_families_of_the_document() {
     for field in Field::ALL {

@@ -33,7 +33,7 @@ fn snapshot(path: &Path) -> Snapshot {
 fn ask(flow: &LaneFlow<'_>, wave: &Snapshot, wave_size: WaveSize) -> StopLanes {
     let dispatched = wave.dispatch.as_ref().and_then(|d| d.lanes(wave_size));
     let pc = wave.load_address.to_code(wave.pc()).0;
-    // The limits are those of a stop in the smallest possible file.
+    // The limits are the same as for a stop in the smallest possible file.
     let meter = Meter::new(&Limits::DEFAULT, 0);
     flow.stop(wave, pc, wave.load_address, dispatched, &meter)
         .unwrap()

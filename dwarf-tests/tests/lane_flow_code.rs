@@ -93,7 +93,7 @@ fn mask_from_scratch(register: u32, offset: u32) -> [u32; 9] {
 /// Returns a wave before the first instruction. Its scratch has a mask of all lanes at an offset from a register.
 fn wave_with_mask(register: u16, offset: u64) -> Snapshot {
     let mut wave = wave(0x1000, 0x0f, &[(register, 0x40)]);
-    // The address is that of lane 1 in the row.
+    // The address of lane 1 in the row.
     let address = (0x40 + offset) * 32 + 4;
     wave.add_memory(Memory::PrivateWave, address, &0xff_u32.to_le_bytes())
         .unwrap();

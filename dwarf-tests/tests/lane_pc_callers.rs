@@ -178,8 +178,7 @@ const CALLED: [(usize, u32); 3] = [
 ];
 
 /// Locates the caller's lanes by machine code. According to the callee's call frame information, the return address is in two registers.
-/// The
-/// code returns to the first call, and the second call is in `s[40:41]`.
+/// The code returns to the first call, and the second call is in `s[40:41]`.
 fn ask_code(return_address: u16) -> (u64, Vec<LanePlace>) {
     let mut file = object(true, return_address);
     let (text, [outer, leaf]) = {

@@ -1,7 +1,7 @@
 //! Reads the handwritten `rocm-style/lane_pc*.hsaco` of the corpus, and compares the lanes with the sources.
 //!
-//! Offsets are those of the labels in `fixtures/corpus/src/lane_pc*.s`, counted by hand. Instructions have 4 bytes, except `v_mul_lo_u32`,
-//! `v_writelane_b32` and `v_readlane_b32` with 8.
+//! Offsets are taken from the labels in `fixtures/corpus/src/lane_pc*.s`, counted by hand. Instructions have 4 bytes, except
+//! `v_mul_lo_u32`, `v_writelane_b32` and `v_readlane_b32` with 8.
 
 use dwarf_tests::fixture;
 use hetdwarf::arch::{LoadAddress, ProcessAddress, Register, WaveSize};

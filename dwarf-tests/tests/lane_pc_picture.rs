@@ -1,6 +1,5 @@
 //! Tests the pictures of lane positions. The snapshots are reviewed by eye. This test checks that they are XML, and show exactly the
-//! position
-//! of each lane.
+//! position of each lane.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +13,7 @@ use insta::assert_snapshot;
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// The wave of `examples/where_are_my_lanes.rs`, in the `else` of the inner decision: the lanes that entered the function, and the lanes
-/// for
-/// which the conditions are true.
+/// for which the conditions are true.
 const ENTERED: u64 = 0x0000_ffff_ffff_ffff;
 const A_IS_GREATER: u64 = 0xff00_ff00_ff00_ff00;
 const B_IS_GREATER: u64 = 0x0ff0_0ff0_0ff0_0ff0;
@@ -97,8 +95,7 @@ fn lanes(document: &Document<'_>) -> BTreeMap<String, u64> {
 }
 
 /// Returns the positions of lanes according to the source. The lanes of `else` are active, the lanes of `then` wait after the inner
-/// decision,
-/// and the lanes of the outer `else` wait at its decision.
+/// decision, and the lanes of the outer `else` wait at its decision.
 fn expected() -> BTreeMap<String, u64> {
     let outer = ENTERED & A_IS_GREATER;
     [

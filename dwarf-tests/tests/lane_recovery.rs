@@ -225,8 +225,7 @@ fn lanes_that_the_dispatch_did_not_start_are_nowhere() {
 }
 
 /// The wave is `calls-O2 w06`, which is also the demo's: `mid` called `leaf` in a branch that the odd lanes 1 to 25 take. The emulator
-/// knows
-/// the active lanes in each frame.
+/// knows the active lanes in each frame.
 #[test]
 fn lanes_that_did_not_take_a_call_are_in_callers() {
     let case = fixture("waves/calls-O2");

@@ -70,8 +70,7 @@ fn damage(bytes: &mut [u8], object: &Object, keep: u64, first_too: bool) -> usiz
 }
 
 /// With `.debug_aranges`, the entries of only one unit are read. Without it, the first entries of the other units are also read, because
-/// they
-/// have the addresses of the code.
+/// they have the addresses of the code.
 #[test]
 fn a_lookup_reads_the_entries_of_one_unit() {
     for aranges in [true, false] {

@@ -97,8 +97,7 @@ fn at(expression: &[u8]) -> Vec<(u64, A)> {
 }
 
 /// Returns a function with bounds in v0 (`n`, unsigned) and v1 (`m`, signed). Its variable `v` is in private memory at address 0, and has
-/// the
-/// first of `types`.
+/// the first of `types`.
 fn object(types: Vec<Entry>) -> Vec<u8> {
     let mut entries = vec![
         code(COMPILE_UNIT, 0),
@@ -264,8 +263,7 @@ fn a_size_that_all_lanes_share_is_in_the_name_of_the_type() {
 }
 
 /// The type is `struct { int x; int y; }` with a size of 16 by an expression, and y is n dwords after the start. The location of the object
-/// is
-/// on the stack; the lane's dword of v0, deref_size 4, lit4, mul, LLVM_offset.
+/// is on the stack; the lane's dword of v0, deref_size 4, lit4, mul, LLVM_offset.
 #[test]
 fn a_member_may_be_where_an_expression_says() {
     let far = [dword_of_vgpr(0), vec![0x94, 4, 0x34, 0x1e, 0xe9, 4]].concat();
@@ -360,8 +358,7 @@ fn printed(types: Vec<Entry>, text: &str) -> (String, Vec<String>) {
 }
 
 /// The variables `int v[n]`, `int v[2][n]`, `int v[n][2]`, and a structure whose `y` is n dwords from its start, are used in expressions. n
-/// is
-/// 0, 1, 2, 3, and dword D of lane L holds 100 L + D.
+/// is 0, 1, 2, 3, and dword D of lane L holds 100 L + D.
 #[test]
 fn expressions_take_the_layout_of_their_lane() {
     let n = || vec![(COUNT, A::Entry(N))];

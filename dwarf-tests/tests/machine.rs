@@ -60,8 +60,7 @@ fn find(case: &std::path::Path, truth: &truth::Truth) -> Found {
 }
 
 /// Returns true if an expected contradiction was found. For undefined registers, `cfi-check.json` lists all registers that are wrong at
-/// some
-/// of the addresses, so one of them must be found. A masked rule is wrong because EXEC has no rule, and is found at that point.
+/// some of the addresses, so one of them must be found. A masked rule is wrong because EXEC has no rule, and is found at that point.
 fn is_among(items: &BTreeSet<Item>, wrong: &Item) -> bool {
     let like = |what, register: &str| Item {
         what,
@@ -116,9 +115,7 @@ fn what_is_found_is_what_was_wrong_when_it_ran() {
             _ => assert_eq!(share.always, share.all, "{what:?}"),
         }
         // The runs did not meet some conditions: in loops all lanes stayed together, all lanes took the branches, and lanes 0 and 1 were
-        // active, which
-        // hold the return address in a register that is reloaded for inactive lanes.
-        // register with the return address while these lanes were active.
+        // active, which hold the return address in a register that is reloaded for inactive lanes.
         let not_met = match what {
             What::Exec => 281,
             What::ReturnAddress => 36,
@@ -214,13 +211,10 @@ fn the_corpus_is_followed() {
 }
 
 /// The number of findings in the corpus, by rule and condition. If a number grows, the new finding counts as a false positive until
-/// somebody
-/// has read the code. These objects were not run, and a run shows a fault only if it meets the condition.
+/// somebody has read the code. These objects were not run, and a run shows a fault only if it meets the condition.
 ///
 /// A missing rule for EXEC is wrong in three cases: if lanes are inactive where all lanes are switched on; if lanes were switched off where
-/// a
-/// mask is combined with EXEC; and always if the inactive lanes have replaced the active ones (`s_xor_saveexec -1`).
-/// mask was combined with EXEC; and always where the inactive lanes have taken the place of the active ones (`s_xor_saveexec -1`).
+/// a mask is combined with EXEC; and always if the inactive lanes have replaced the active ones (`s_xor_saveexec -1`).
 const FOUND_IN_CORPUS: [((&str, Condition), usize); 13] = [
     (("cfi-cfa-after-epilogue", Condition::Always), 5),
     (("cfi-cfa-realigned", Condition::StackMisaligned), 2),

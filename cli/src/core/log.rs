@@ -77,8 +77,7 @@ impl OpenedLog<'_> {
     }
 
     /// Writes `wave-INDEX.json` for each wave whose registers are in the log, with INDEX from 1, and `object-N.hsaco` for each code object,
-    /// with N
-    /// from 0. A log has no memory except LDS.
+    /// with N from 0. A log has no memory except LDS.
     pub(super) fn export(&self, folder: &Path, outputs: &mut Outputs) -> Result<(), Failure> {
         std::fs::create_dir_all(folder).map_err(|error| Failure::in_file(folder, error))?;
         let objects = self.objects.iter().enumerate();

@@ -64,7 +64,7 @@ pub(super) fn processes(files: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     processes.into_values().collect()
 }
 
-/// The half of a core that a file is, according to its ELF header.
+/// The kind of a core file, according to its ELF header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Half {
     /// A file that the runtime writes about a GPU.

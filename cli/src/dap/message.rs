@@ -136,8 +136,7 @@ impl<'c> Connection<'c> {
             Ok(body) => (body, None),
             Err(text) => {
                 // The identifier is for the editor's log, and is the same for all errors. The editor shows the errors of these requests at
-                // their
-                // places, so it need not show a message for them.
+                // their places, so it need not show a message for them.
                 let show_user = !["evaluate", "completions", "source"].contains(&&*request.command);
                 let error = ErrorMessage {
                     id: 1,

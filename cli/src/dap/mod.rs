@@ -1,8 +1,7 @@
 //! `hetdwarf dap`: implements the Debug Adapter Protocol, so that editors can open cores.
 //!
 //! A session opens one core, log or snapshot. Nothing runs: the waves stay as they stopped. The protocol's threads are waves, and the
-//! children
-//! of a variable are its lanes.
+//! children of a variable are its lanes.
 //!
 //! Source: Debug Adapter Protocol, <https://microsoft.github.io/debug-adapter-protocol/>.
 

@@ -52,7 +52,7 @@ pub(super) fn print(
     Ok(print_limit(&document.completeness, out)?)
 }
 
-/// Prints the position where the lanes wait whose values follow.
+/// Prints the position at which lanes wait, before their values.
 fn print_place(
     frame: &FrameDocument,
     expressions: &[ExpressionDocument],

@@ -156,8 +156,7 @@ fn glob(pattern: &str) -> Cow<'_, str> {
 }
 
 /// Returns the path of a file that the configuration names. The file must be in the folder of the configuration: a configuration in a
-/// folder
-/// above may be somebody else's, and must not make this command read arbitrary files.
+/// folder above may be somebody else's, and must not make this command read arbitrary files.
 fn within(folder: &Path, named: &Path) -> Result<PathBuf, String> {
     let error = |how| {
         let named = Untrusted::from(named);

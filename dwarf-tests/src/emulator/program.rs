@@ -48,7 +48,7 @@ pub struct Instruction {
     pub text: String,
     /// The name without `_e32` and `_e64`.
     pub name: String,
-    /// The operands, including those of the second half of a pair of instructions.
+    /// The operands of the instruction, or of both halves of a pair of instructions.
     pub operands: Vec<Operand>,
     /// The name of the second half of a pair of instructions (`v_dual_…`), and the number of operands of the first half.
     pub second: Option<(String, usize)>,

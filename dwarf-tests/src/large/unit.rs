@@ -257,7 +257,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the types of the unit. Returns those that variables have.
+    /// Writes the types of the unit. Returns the types of variables.
     fn types(&mut self, sections: &mut Sections) -> Vec<Type> {
         let mut base = |name: &str, encoding: gimli::DwAte, size: u8| {
             let start = self.begin(Abbreviation::Base);

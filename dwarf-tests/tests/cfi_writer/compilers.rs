@@ -10,7 +10,7 @@ use hetdwarf::object::CodeObject;
 
 use crate::program::{BUFFER64, FLAT32, s, v};
 
-/// The bytes are exactly those of LLVM 24 for the first function of the object, made from the events of its code:
+/// The bytes equal LLVM 24's bytes for the first function of the object. They are made from the events of its code:
 /// `s_mov_b32 s11, s33`; `s_mov_b32 s33, s32`; …; `s_mov_b32 s33, s11`.
 #[test]
 fn events_give_what_the_compiler_wrote() {

@@ -32,8 +32,7 @@ pub fn dwords(bytes: &[u8]) -> Vec<u32> {
 }
 
 /// Returns a wave that stopped in `helper`, called from `kernel` at 0x1050. The kernel's frame starts at the frame pointer: at byte 0x400
-/// of
-/// the wave.
+/// of the wave.
 pub fn stopped_in_helper(target: Target, processor: &str, pc: u64) -> Snapshot {
     let lanes = u16::try_from(target.wave_size.lanes()).unwrap();
     let each = |base: u32| -> Vec<Option<u32>> {

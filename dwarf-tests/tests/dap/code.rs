@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, demo, demo_core, text};
 
-/// The expected text is llvm-objdump-22's at 0x1630 of the demo's object, and the memory is that of the core.
+/// The expected text is llvm-objdump-22's at 0x1630 of the demo's object. The expected memory comes from the core.
 #[test]
 fn instructions_and_memory_are_read() {
     let core = demo_core();
@@ -51,7 +51,7 @@ fn instructions_and_memory_are_read() {
 /// The load address of the demo's code object.
 const LOAD: u64 = 0x7f40_0000_0000;
 
-/// The instructions around any address equal those of llvm-objdump, across function ends and padding, up to the start of the section.
+/// The instructions around any address equal llvm-objdump's, across function ends and padding, up to the start of the section.
 #[test]
 fn instructions_before_an_address_are_those_of_llvm() {
     let Some(objdump) = llvm_tool("llvm-objdump") else {

@@ -140,7 +140,7 @@ fn a_core_is_opened_as_editors_do() {
     client.body("disconnect", json!({}));
 }
 
-/// The stop reason of each wave equals that of `hetdwarf core`, with the likeliest faulting access.
+/// Each wave has the same stop reason as in `hetdwarf core`, with the likeliest faulting access.
 #[test]
 fn exceptions_are_those_of_the_core() {
     let folder = Folder::of("gfx1100");

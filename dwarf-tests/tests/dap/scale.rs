@@ -200,8 +200,8 @@ fn the_lanes_of_a_page_are_evaluated_once() {
     assert!(all - one < 31 * 20, "one lane: {one}, 32 lanes: {all}");
 }
 
-/// If there are more waves than an editor can list, the list has the stopped waves, one of each group of the others, and those the user
-/// selected.
+/// If there are more waves than an editor can list, the list has the stopped waves, a wave of each group of the others, and the waves that
+/// the user selected.
 #[test]
 fn the_rest_of_many_waves_is_listed_on_request() {
     let waves = 20_010;

@@ -1,4 +1,4 @@
-//! Values equal those of `hetdwarf vars`.
+//! Compares values with `hetdwarf vars`.
 
 use dwarf_tests::cores::Folder;
 use dwarf_tests::{fixture, hetdwarf, json, wave_cases};
@@ -24,8 +24,7 @@ fn expected(lane: &Value) -> String {
 }
 
 /// Every variable of every frame of every wave of the fixtures has the same values as in `vars`, in each lane. Other tests compare `vars`
-/// with
-/// the truth.
+/// with the truth.
 #[test]
 fn lanes_have_the_values_of_vars() {
     let (mut waves, mut lanes) = (0, 0);

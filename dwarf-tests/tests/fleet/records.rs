@@ -32,7 +32,7 @@ fn a_file_that_cannot_be_read_is_a_record() {
     assert_eq!(lines[1]["unreadable"].as_array().unwrap().len(), 1);
 }
 
-/// Two code objects in a bundle: the fields of each finding equal those of `--each --format json`, which other tests check.
+/// Two code objects in a bundle: each finding has the same fields as in `--each --format json`, which other tests check.
 #[test]
 fn findings_have_the_fields_of_a_report() {
     let folder = Folder::new();

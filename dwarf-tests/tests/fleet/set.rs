@@ -31,7 +31,8 @@ const NAMES: [&str; 12] = [
 ];
 
 impl Set {
-    /// * `count`: the number of files. `damaged`: the number of files that are truncated or have wrong bytes.
+    /// * `count`: the number of files.
+    /// * `damaged`: the number of files that are truncated or have wrong bytes.
     pub(crate) fn new(count: usize, damaged: usize, seed: u64) -> Set {
         let mut random = Random(seed);
         let mut sources: Vec<PathBuf> = corpus();

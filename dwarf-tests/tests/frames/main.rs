@@ -2,8 +2,7 @@
 //! positions and lanes.
 //!
 //! Every interface is queried about every wave of the fixtures, and its output is converted to a common form. This form is compared with
-//! the
-//! Rust interface. `symbolizer.rs` compares the Rust interface with llvm-symbolizer, and `truth.rs` with the emulated waves.
+//! the Rust interface. `symbolizer.rs` compares the Rust interface with llvm-symbolizer, and `truth.rs` with the emulated waves.
 
 mod c;
 mod core;

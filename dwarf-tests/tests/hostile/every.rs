@@ -229,7 +229,7 @@ fn run_alone(arguments: &[PathBuf]) -> Result<Ended, String> {
     })
 }
 
-/// Returns the problem with how a command ended, if there is one.
+/// Checks the end of a command. Returns the problem, if there is one.
 ///
 /// * `size`: the size of the file in bytes.
 fn fault(ended: &Ended, size: usize) -> Option<String> {

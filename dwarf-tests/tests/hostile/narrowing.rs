@@ -1,6 +1,5 @@
 //! Tests machine code in which any of many instructions may have switched off a lane, and each leaves a different mask. Both the facts
-//! about
-//! lanes at an address and the required reads grow with the number of instructions.
+//! about lanes at an address and the required reads grow with the number of instructions.
 
 use std::sync::Arc;
 
@@ -31,8 +30,7 @@ pub fn straight(count: usize) -> Vec<u8> {
 }
 
 /// Returns the number of bytes of code with lane positions, and the steps that they took. No step is refused, because work that would
-/// exceed
-/// the limit is not begun.
+/// exceed the limit is not begun.
 fn annotated(file: &[u8], meter: Meter) -> (u64, u64) {
     let meter = Arc::new(meter);
     let found = annotate_file_within(file, &meter, &Request::new(&|_| true)).unwrap();

@@ -1,7 +1,7 @@
 //! Lists facts by the names of instructions that LLVM's text does not contain. This list is written by hand.
 //!
-//! AMD's instruction set architecture documents, in the tables of operations, say which instructions change `scc`, `exec` and `m0`
-//! implicitly, and which choose their destination at run time. The effects are those of `src/isa/effect.rs`.
+//! The tables of operations in AMD's instruction set architecture documents list the instructions that change `scc`, `exec` and `m0`
+//! implicitly, and the instructions that choose their destination at run time. The effects are defined in `src/isa/effect.rs`.
 
 use super::table::layout::Encoding;
 

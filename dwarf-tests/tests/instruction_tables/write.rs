@@ -87,7 +87,7 @@ pub fn file(generations: &[Generation], llvm: &Llvm) -> String {
 }
 
 impl Generation {
-    /// Returns the name and contents of each column: the shared one, and those of processors that have their own.
+    /// Returns the name and contents of each column: the shared column, and the columns of processors that have their own.
     fn columns(&self, llvm: &Llvm) -> Vec<(&'static str, Rows)> {
         let mut shared = Rows::new();
         let all: Vec<Rows> = self

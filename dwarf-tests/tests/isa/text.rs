@@ -276,8 +276,7 @@ pub fn compare(
         return Ok(());
     }
     // A compare and swap writes half of its data, if both halves are in one field, but LLVM prints the whole field. LLVM's count is also
-    // wrong
-    // for the registers that an image instruction with a status word writes.
+    // wrong for the registers that an image instruction with a status word writes.
     let tied = text.is("cmpswap") && !text.starts(&["flat", "global"]);
     if (tied || text.starts(&["image"])) && written.len() == 1 && found.len() == 1 {
         let first = |span: &String| {

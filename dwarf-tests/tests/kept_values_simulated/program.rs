@@ -733,8 +733,7 @@ impl Maker<'_> {
     }
 
     /// Returns the variables: parameters in v0 to v2 of a function, and others anywhere after the first instructions of a kernel. A
-    /// register that
-    /// has not been written yet holds no variable.
+    /// register that has not been written yet holds no variable.
     fn variables(&mut self, first: usize) -> Vec<Variable> {
         let length = self.code.len();
         let parameters = if self.is_kernel { 0 } else { 3 };

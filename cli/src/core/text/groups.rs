@@ -33,8 +33,7 @@ impl<'p> Printer<'p> {
     }
 
     /// Returns the lines. Waves that wait at a barrier with the same stack share a line, because whether they were saved as running or
-    /// stopped says
-    /// nothing about a hang.
+    /// stopped says nothing about a hang.
     fn rows(&self) -> Vec<Row<'p>> {
         let workgroups = self.document.workgroups.iter();
         let waiting: BTreeSet<usize> = workgroups
