@@ -47,7 +47,7 @@ def triage_core(path: Any, objects: Sequence[Object] = ()) -> list[Record]:
     with ExitStack() as stack:
         copies = [stack.enter_context(local_copy(name)) for name in names]
         lines, messages = _native.core_lines([*options, "--", *copies])
-    if not lines:  # Not even the record of an error.
+    if not lines:  # The command wrote no record, not even for an error.
         name = ", ".join(names)
         return [failed(name, messages.strip().removeprefix("error: ").removeprefix(f"{name}: "))]
     records: list[Record] = [json.loads(line) for line in lines.splitlines()]

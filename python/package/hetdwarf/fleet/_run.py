@@ -33,7 +33,7 @@ class Task:
                 records += self.function(file)
             except (KeyboardInterrupt, SystemExit):
                 raise
-            except BaseException as error:  # A panic of native code is no Exception.
+            except BaseException as error:  # A panic in native code is not an Exception.
                 records.append(failed(file, f"{type(error).__name__}: {error}"))
         return records
 
