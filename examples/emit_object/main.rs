@@ -1,6 +1,5 @@
-//! Writes a relocatable object with call frame information, a location list, lane PCs and relocations, as a compiler
-//! would. Run it with `cargo run --example emit_object`. `file.rs` contains the object writer, which works for any
-//! function.
+//! Writes a relocatable object with call frame information, a location list, lane PCs and relocations, as a compiler would. Run it with
+//! `cargo run --example emit_object`. `file.rs` contains the object writer, which works for any function.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 mod file;
