@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the x86 objects for the cases `mix/…` of `counts` into target/mixes: SQLite, from the source in a crate, by gcc and clang, and a
-# C++ program. Takes about two minutes. Existing files are not built again.
+# Builds the x86 objects for the cases `mix/…` of `counts` into target/mixes: a C++ program, and SQLite by gcc and by clang. The source of
+# SQLite comes from a crate. Takes about two minutes. Existing files are not built again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -10,8 +10,8 @@ use hetdwarf::frame::write::{
 };
 use hetdwarf::frame::{FramePrinter, FrameSection};
 
-/// The instructions of the toy back end with their sizes: a function with a frame, a divergent loop, an epilogue in the
-/// middle, and a block after it.
+/// The instructions of the toy back end with their sizes. They form a function with a frame, a divergent loop, an epilogue in the middle,
+/// and a block after it.
 const CODE: &[(&str, u64)] = &[
     ("s_mov_b32 s6, s33", 4),
     ("s_mov_b32 s33, s32", 4),

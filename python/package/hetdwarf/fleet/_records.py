@@ -35,7 +35,7 @@ def triage_core(path: Any, objects: Sequence[Object] = ()) -> list[Record]:
 
     A core that is unreadable, even in part, has a `hetdwarf-error/1` with the reason.
 
-    * path: a GPU core file or a log of ROCm's debug agent, as a path or a URL of fsspec; or a list of the two halves of a core.
+    * path: a GPU core file or a log of ROCm's debug agent, as a path or a URL of fsspec. For a core of two halves, a list of both.
     * objects: code objects in place of missing or stripped ones, each alone or with its load address, and folders to search for them.
     """
     names = [name_of(one) for one in path] if isinstance(path, (list, tuple)) else [name_of(path)]
