@@ -1,5 +1,6 @@
-//! Writes an object file with the positions of inactive lanes, as a compiler would. Run it with `cargo run --example
-//! emit_lane_pc`. The code has fixed addresses. For code that is linked later, see `emit_object`, which uses symbols.
+//! Writes an object file with the positions of inactive lanes, as a compiler would. Run it with
+//! `cargo run --example emit_lane_pc`. The code has fixed addresses. For code that is linked later, see `emit_object`,
+//! which uses symbols.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use gimli::constants::{DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_TAG_subprogram};

@@ -1,5 +1,5 @@
-//! Tests that `examples/expand_variables.c`, a C debugger that expands variables, prints the same values as `vars
-//! --children` and the same types as llvm-dwarfdump.
+//! Tests that `examples/expand_variables.c`, a C debugger that expands variables, prints the same values as
+//! `vars --children` and the same types as llvm-dwarfdump.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
