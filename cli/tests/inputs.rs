@@ -209,8 +209,8 @@ fn what_is_no_file_is_an_error_and_is_not_waited_for() {
     }
 }
 
-/// Whoever wrote the batch or the configuration may not be the user who runs the command, so neither may name a pipe or
-/// a device.
+/// The user who runs the command may not have written the batch or the configuration. Neither may name a pipe or a
+/// device.
 #[test]
 fn what_a_file_names_is_no_pipe_and_no_device() {
     let (folder, kinds, _socket) = folder_of_no_files("named");

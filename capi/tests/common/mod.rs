@@ -108,7 +108,7 @@ pub fn hetdwarf(arguments: &[&str]) -> serde_json::Value {
     serde_json::from_str(&text).unwrap_or_else(|_| panic!("{arguments:?}: {text}{problem}"))
 }
 
-/// Returns the C library's message about a value recovered from a saved copy, derived from the command's document.
+/// Returns the C library's message about an `entry` or `last-known` value, derived from the command's document.
 pub fn earlier(lane: &serde_json::Value) -> Option<String> {
     let from = lane["from"].as_str()?;
     let since = match (&lane["state"], &lane["as_of"]) {
