@@ -187,6 +187,11 @@ def test_the_spaces_of_memory_are_those_of_the_readme() -> None:
                 assert frame.variables is not None
             asked |= counting.spaces
     assert asked and asked <= set(named)
+    # Every memory, by the number of its address space (USAGE "Address Space Identifier").
+    for number, name in zip((0, 2, 3, 6), named):
+        counting = Counting(FIXTURES / "waves" / "structs" / "w00.json")
+        hetdwarf.evaluate(f"DW_OP_lit16, DW_OP_lit{number}, DW_OP_LLVM_form_aspace_address", counting, read=32)
+        assert counting.spaces == {name}
 
 
 def ran(*arguments: Any, **more: Any) -> Any:
