@@ -100,6 +100,27 @@ fn layout(header: &str) -> String {
     String::from_utf8(common::run(&mut Command::new(program)).stdout).unwrap()
 }
 
+/// A struct without its size can never grow. Those that never change are named at the head of the header.
+#[test]
+fn every_struct_that_can_grow_begins_with_its_size() {
+    let header = header();
+    let head = header.split("*/").next().unwrap();
+    let (before, _) = head.split_once("are elements of arrays").unwrap();
+    let (_, names) = before.rsplit_once("Reserved fields are zero.").unwrap();
+    let fixed: BTreeSet<&str> = names
+        .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+        .filter(|word| word.starts_with("hetdwarf_"))
+        .collect();
+    let all = structs(&header);
+    let without: BTreeSet<&str> = all
+        .iter()
+        .filter(|(_, fields)| fields[0] != "size")
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(without, fixed);
+    assert!(all.len() > 20, "{} structs", all.len());
+}
+
 #[test]
 fn the_library_has_the_functions_of_the_header_and_no_others() {
     if !common::has("nm") {

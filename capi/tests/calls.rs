@@ -289,6 +289,45 @@ fn procedures_are_read_as_their_unit_means_them() {
     free(opened);
 }
 
+/// The entry 0x2f after a unit's header is `float` in the first unit of the object, and `DW_ATE_unsigned_16` in the third: see
+/// `llvm-dwarfdump --debug-info`.
+#[test]
+fn the_types_of_an_expression_are_those_of_the_frame_s_unit() {
+    let path = common::root().join("../dwarf-tests/fixtures/corpus/llvm22/units-gfx90a.hsaco");
+    let object = open_object(path.to_str().unwrap());
+    for (pc, expected) in [
+        // In `store_and_return`.
+        (
+            0x2104,
+            serde_json::json!({"kind": "value", "type": {"encoding": "float", "bit_size": 32}, "bytes": hex(&7f32.to_le_bytes())}),
+        ),
+        // In `big`.
+        (
+            0x5604,
+            serde_json::json!({"kind": "value", "type": {"encoding": "unsigned", "bit_size": 16}, "bytes": hex(&7u16.to_le_bytes())}),
+        ),
+    ] {
+        let mut registers = Box::new(Registers {
+            bytes: vec![0; 4096 * 256],
+            stop: null(),
+            statuses: Vec::new(),
+        });
+        let mut wave = sized!(hetdwarf_wave);
+        wave.user = (&raw mut *registers).cast();
+        wave.read_register = Some(read_register);
+        wave.read_memory = Some(no_memory);
+        wave.wave_size = 64;
+        wave.pc = pc;
+        let mut stop = null_mut();
+        ok(unsafe { hetdwarf_object_stop(object, &wave, &mut stop) });
+        let result = evaluate(stop, "DW_OP_lit7, DW_OP_convert 0x2f", HETDWARF_NO_LANE).unwrap();
+        assert_eq!(document(result), expected, "{pc:#x}");
+        free(result);
+        free(stop);
+    }
+    free(object);
+}
+
 #[test]
 fn a_result_can_be_the_object_of_another() {
     with_stop(|stop| {

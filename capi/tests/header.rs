@@ -58,3 +58,12 @@ fn the_header_is_the_crate_s() {
         "include/hetdwarf.h is not that of the crate: run this test with HETDWARF_WRITE_HEADER=1"
     );
 }
+
+#[test]
+fn the_header_says_that_callbacks_must_return() {
+    let generated = generated();
+    let (head, _) = generated.split_once("*/").unwrap();
+    for words in ["Callbacks must return", "longjmp", "stay locked"] {
+        assert!(head.contains(words), "{words}: {head}");
+    }
+}
