@@ -1,11 +1,11 @@
-//! Instruction counts of all cases, and the targets: `cargo bench --profile dist --bench counts`, which needs valgrind.
+//! Counts the instructions of all cases and of the compared tools: `cargo bench --profile dist --bench counts`, which needs valgrind.
 //!
-//! `-- FILTER` counts the cases whose names contain it. `-- --against FILE` compares with the output of an earlier run
-//! by the same compiler, and fails if a case takes over two in a hundred more instructions, or over as many as
-//! `--tolerance N` says. The output is the tables of BENCHMARKS.md.
+//! `-- FILTER` counts the cases whose names contain it. `-- --against FILE` compares with the output of an earlier run by the same
+//! compiler. It fails if a case takes over 2 % more instructions, or over N % with `--tolerance N`. The output is the tables of
+//! BENCHMARKS.md.
 //!
-//! A case is run under callgrind in a process of its own, once and then many times more often; a run costs the difference
-//! divided by how many runs more it were. So what is done once, making the case among it, does not count.
+//! Each case runs under callgrind in processes of its own, once and then many more times. The count of a run is the difference divided by
+//! the number of additional runs, so the cost of making the case does not count.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -29,9 +29,9 @@ use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-/// The argument of a process that only runs a case.
+/// The argument by which this program runs a single case.
 const RUN: &str = "--run";
-/// A case is run so many times more, unless once takes this many instructions.
+/// The number of additional runs. A case that takes more than `LONG` instructions has only one.
 const MORE: u64 = 100;
 const LONG: u64 = 1_000_000;
 
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         (0..times.parse().unwrap()).for_each(|_: u64| case.run());
         return ExitCode::SUCCESS;
     }
-    // Cargo says for what it runs a benchmark; to test one, it is enough that every case can be made and run.
+    // Cargo passes `--bench` to measure. Without it, this is a test, for which it is enough to run every case once.
     if !arguments.iter().any(|argument| argument == "--bench") {
         cases::names()
             .iter()
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
         true => cases::mix_sizes(),
         false => BTreeMap::new(),
     };
-    // Not every mix has expressions of every class.
+    // Some mixes have no expressions of some classes.
     let names = names.filter(|name| !is_mix(name) || size_of(&sizes, name) > 0);
     let counts: Counts = names.map(|name| (name.clone(), count(name))).collect();
     print_lanes(&counts);
@@ -85,7 +85,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Instructions of a run, by the case's name.
+/// The instructions of a run, by the name of the case.
 type Counts = BTreeMap<String, u64>;
 
 fn count(name: &str) -> u64 {
@@ -101,7 +101,7 @@ fn count_of_run(name: &str) -> u64 {
     instructions(name, 1 + MORE).saturating_sub(once) / MORE
 }
 
-/// All instructions of a process that runs a case.
+/// Returns the number of instructions of a process that runs a case `times` times.
 fn instructions(name: &str, times: u64) -> u64 {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
@@ -109,7 +109,7 @@ fn instructions(name: &str, times: u64) -> u64 {
     collected(name, command.args([RUN, name, &times.to_string()]))
 }
 
-/// What callgrind says of a command that it runs.
+/// Runs a command under callgrind, and returns the number of instructions.
 fn collected(name: &str, command: &mut Command) -> u64 {
     let output = command.output().expect("valgrind counts the instructions");
     let text = String::from_utf8(output.stderr).unwrap();
@@ -120,7 +120,7 @@ fn collected(name: &str, command: &mut Command) -> u64 {
     collected.unwrap_or_else(|| panic!("{name}: {text}"))
 }
 
-/// Nanoseconds of a run of each case: the shortest of many rounds, in which the cases take turns.
+/// Returns the nanoseconds of a run of each case. It takes the shortest of many rounds, in which the cases alternate.
 fn nanoseconds<const N: usize>(names: [&str; N]) -> [f64; N] {
     const ROUNDS: u32 = 60;
     const RUNS: u32 = 2000;
@@ -140,13 +140,13 @@ fn nanoseconds<const N: usize>(names: [&str; N]) -> [f64; N] {
 const ONE_LANE: &str = "VGPR variable/one lane";
 const ALL_LANES: &str = "VGPR variable/64 lanes";
 
-/// How many times `a` is `b`.
+/// Returns `a` divided by `b`.
 #[expect(clippy::cast_precision_loss, reason = "ratios of two digits")]
 fn ratio(a: u64, b: u64) -> f64 {
     a as f64 / b as f64
 }
 
-/// The subjects of a group in which several do the same.
+/// Returns the subjects of a group that compares several libraries.
 fn subjects<'c>(counts: &'c Counts, group: &str) -> Vec<&'c str> {
     let ours = counts.keys().filter_map(|name| {
         let rest = name.strip_prefix(group)?.strip_prefix('/')?;
@@ -155,7 +155,7 @@ fn subjects<'c>(counts: &'c Counts, group: &str) -> Vec<&'c str> {
     ours.collect()
 }
 
-/// All lanes beside one, in instructions and in time.
+/// Prints the costs of all lanes next to the costs of one lane, in instructions and in time.
 fn print_lanes(counts: &Counts) {
     let (Some(one), Some(all)) = (counts.get(ONE_LANE), counts.get(ALL_LANES)) else {
         return;
@@ -186,13 +186,13 @@ fn print_lookups(counts: &Counts) {
     println!();
 }
 
-/// How many expressions a mix has, by the name of a case of it.
+/// Returns the number of expressions in a mix, by the name of one of its cases.
 fn size_of(sizes: &BTreeMap<String, usize>, name: &str) -> usize {
     let subject = name.split('/').nth(1).unwrap_or_default();
     sizes.get(subject).copied().unwrap_or(0)
 }
 
-/// Those of whole sections, beside those of llvm-dwarfdump, which start a process besides.
+/// Prints the costs of dumping whole sections, next to llvm-dwarfdump's costs, which include the start of a process.
 fn print_dumps(counts: &Counts) {
     println!("| instructions | llvm-dwarfdump | hetdwarf | ratio |\n|---|--:|--:|--:|");
     for (name, ours) in counts {
@@ -209,7 +209,7 @@ fn print_dumps(counts: &Counts) {
     println!();
 }
 
-/// Call frame information, read by both.
+/// Prints the costs of reading call frame information with both libraries.
 fn print_rows(counts: &Counts) {
     println!("| instructions | gimli | hetdwarf | ratio |\n|---|--:|--:|--:|");
     for subject in subjects(counts, "rows") {
@@ -274,7 +274,7 @@ fn print_others(counts: &Counts) {
     }
 }
 
-/// Compares with the tables of an earlier run; `tolerance` is how many more there may be in a hundred.
+/// Compares with the tables of an earlier run. Up to `tolerance` percent more instructions are allowed.
 fn compare(counts: &Counts, earlier: &str, tolerance: u64) -> ExitCode {
     let (mut compared, mut worse) = (0, 0);
     for (name, count) in counts {
@@ -293,7 +293,7 @@ fn compare(counts: &Counts, earlier: &str, tolerance: u64) -> ExitCode {
     ExitCode::from(u8::from(compared == 0 || worse != 0))
 }
 
-/// What the tables of an earlier run say of one of our own cases.
+/// Returns the count of one of this crate's cases in the tables of an earlier run.
 fn before(tables: &str, name: &str) -> Option<u64> {
     let (row, column) = match name.strip_suffix("/hetdwarf") {
         Some(ours) => (ours.replacen('/', ": ", 1), 1),

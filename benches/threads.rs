@@ -1,8 +1,7 @@
-//! How waves that stop in one program scale with threads that share it: `cargo bench --profile dist --bench threads`.
+//! Measures how queries scale with the number of threads that share a program: `cargo bench --profile dist --bench threads`.
 //!
-//! Wall time of as many waves by one thread and by two, which take turns, and the time of the processor that a wave takes, as
-//! the kernel counts it: on a machine that does other things the first says little, and threads that wait for each other show in
-//! the difference of both.
+//! One thread and two threads alternately query the same number of waves. The table has the wall time of a wave, and the processor time as
+//! the kernel counts it. On a busy machine the wall time says little. If threads wait for each other, the two times differ.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -24,7 +23,7 @@ mod cases;
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 9;
-/// Waves of a round, of all threads together.
+/// The number of waves of a round, for all threads together.
 const WAVES: u32 = 4000;
 
 fn main() {
@@ -50,7 +49,7 @@ fn main() {
     }
 }
 
-/// All waves by so many threads: time by the clock, and of the processors.
+/// Runs a round with this many threads. Returns the wall time and the processor time.
 fn round(threads: u32, run: impl Fn(u32) + Copy + Send + Sync) -> (Duration, Duration) {
     let start = Instant::now();
     let processor = std::thread::scope(|scope| {
@@ -64,7 +63,7 @@ fn round(threads: u32, run: impl Fn(u32) + Copy + Send + Sync) -> (Duration, Dur
     (start.elapsed(), processor)
 }
 
-/// How long this thread has been on a processor.
+/// Returns the processor time of this thread.
 fn on_processor() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = text

@@ -1,6 +1,6 @@
 //! Wall times of all cases: `cargo bench --bench time`.
 //!
-//! Times are those of one machine at one moment, so compare only within a run. What is measured is in `cases`.
+//! Times depend on the machine and the moment, so compare only within a run. The cases are in `cases`.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What a person with a dead kernel waits for: a list of all waves in groups, and the first answer about one.
+//! Measures the first answers about the core of a crashed kernel: the list of all waves in groups, and the stack and variables of a wave.
 
 use hetdwarf::gpu_core::{GpuCore, Process};
 use hetdwarf::inspect::Programs;
@@ -8,7 +8,7 @@ use hetdwarf::report::{CoreDocument, GroupBy, UnwindDocument, VarsDocument, Vars
 
 use super::{Case, Maker, keep, maker};
 
-/// Eight waves of 32 lanes.
+/// The core of `hetdwarf demo`, which has eight waves of 32 lanes.
 const DEMO: &[u8] = include_bytes!("../../examples/demo/demo.core");
 const WAVES: usize = 8;
 
@@ -27,7 +27,7 @@ pub(super) fn makers() -> Vec<Maker> {
     ]
 }
 
-/// How many waves and groups there are, from the bytes on.
+/// Opens a core, and returns the numbers of its waves and groups.
 fn list_and_groups(bytes: &[u8]) -> (usize, usize) {
     let core = GpuCore::open(&[bytes], &Limits::DEFAULT).unwrap();
     let images = core.images();
@@ -38,7 +38,7 @@ fn list_and_groups(bytes: &[u8]) -> (usize, usize) {
     (document.waves.len(), document.groups.len())
 }
 
-/// How many frames the wave has that faulted, and its innermost one variables, from the bytes on.
+/// Opens a core, and returns the number of frames of the faulted wave and the number of variables in its innermost frame.
 fn first_answer(bytes: &[u8]) -> (usize, usize) {
     let core = GpuCore::open(&[bytes], &Limits::DEFAULT).unwrap();
     let images = core.images();
@@ -56,11 +56,11 @@ fn first_answer(bytes: &[u8]) -> (usize, usize) {
     )
 }
 
-/// The demo's core with each wave so many times: the same records and the same scratch, in a save area of its own.
+/// Returns the demo's core with each wave repeated. The copies have the same records and scratch, in a new save area.
 fn many(times: usize) -> &'static [u8] {
     let word = |at: usize| u32::from_le_bytes(DEMO[at..at + 4].try_into().unwrap()) as usize;
     let long = |at: usize| u64::from_le_bytes(DEMO[at..at + 8].try_into().unwrap()) as usize;
-    // The note: its head, the runtime, one agent, and the one queue, which has the address of its save area and the size.
+    // The note has a header, the runtime, one agent and one queue. The queue has the address and the size of its save area.
     let note = DEMO
         .windows(8)
         .position(|name| name == b"AMDGPU\0\0")

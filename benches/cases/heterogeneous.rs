@@ -1,7 +1,7 @@
-//! The shapes of expressions that AMDGPU compilers write, evaluated; and a variable in a vector register, read.
+//! Measures the evaluation of typical expressions of AMDGPU compilers, and reading a variable in a vector register.
 //!
-//! Each shape is evaluated for all lanes at once where it can be, else for one. Registers and memory hold a pattern, and
-//! answering costs next to nothing.
+//! Each expression is evaluated for all lanes at once if possible, and otherwise for one lane. Registers and memory hold a pattern, and
+//! reading them costs almost nothing.
 
 use std::ops::Range;
 
@@ -18,13 +18,13 @@ use hetdwarf::location::{
 };
 use hetdwarf::wave::{AccessError, Memory, Wave};
 
-/// Lane 3 of many.
+/// A single lane.
 const ONE: LaneFocus = LaneFocus::One(Lane(3));
-/// The dword of a lane in a vector register.
+/// The location of a lane's dword in a vector register.
 const VGPR: &str =
     "DW_OP_regx VGPR42, DW_OP_LLVM_push_lane, DW_OP_lit4, DW_OP_mul, DW_OP_LLVM_offset";
 
-/// Who writes it and what it is, the expression, for which lanes, and whether a CFA is on the stack at the start.
+/// Typical expressions: a name, the expression, its lanes, and true if a CFA is on the stack at the start.
 const SHAPES: [(&str, &str, LaneFocus, bool); 15] = [
     ("VGPR, all lanes", VGPR, LaneFocus::All, false),
     ("VGPR, one lane", VGPR, ONE, false),
@@ -180,7 +180,7 @@ impl Wave for Pattern {
     }
 }
 
-/// Knows the addresses of global variables.
+/// A resolver that knows the addresses of global variables.
 struct Addresses;
 
 impl<'a> Resolver<'a> for Addresses {
@@ -260,7 +260,7 @@ fn one_lane(bytes: &'static [u8]) -> u32 {
     u32::from_le_bytes(bits.bytes.as_slice().try_into().unwrap())
 }
 
-/// The same for all lanes.
+/// Evaluates the location of a variable for all lanes and reads their bits.
 fn all_lanes(bytes: &'static [u8]) -> LaneBits {
     let arena = Arena::new();
     let context = context(&arena, LaneFocus::All);

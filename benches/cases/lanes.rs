@@ -1,5 +1,5 @@
-//! Where the lanes are that EXEC has switched off: what the first wave that stops in a function waits for, and every one
-//! after it that stops in the same place.
+//! Measures the location of switched-off lanes: for the first wave that stops in a function, and for later waves that stop at the same
+//! address.
 
 use std::io::Read;
 
@@ -11,7 +11,7 @@ use hetdwarf::wave::Snapshot;
 
 use super::{Case, Maker, fixture, keep, maker};
 
-/// The fixture, the wave that stops in it, and the number of instructions of the function where it does.
+/// The fixture, the wave that stops in it, and the number of instructions of its function.
 const CASES: [(&str, &str, u32); 4] = [
     ("sw-gfx1100-O0", "w00", 1074),
     ("whilebrk-gfx90a-O0", "w00", 970),
@@ -71,7 +71,7 @@ fn wave_of(name: &str, wave: &str) -> &'static Snapshot {
     keep(Snapshot::from_json(&text).unwrap())
 }
 
-/// How many lanes wait, in all frames.
+/// Returns the number of waiting lanes in all frames.
 fn waiting(flow: &LaneFlow<'_>, wave: &Snapshot) -> usize {
     let pc = wave.load_address.to_code(wave.pc()).0;
     let meter = Meter::new(&Limits::DEFAULT, 0);

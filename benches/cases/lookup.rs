@@ -1,8 +1,8 @@
-//! From an address to its place in the source: function, inlined calls and lines, by this crate and by addr2line.
+//! Compares this crate and addr2line in translating addresses to functions, inlined calls and lines.
 //!
-//! Both get the same sections, and are asked for the same addresses; names, paths, lines and columns of all frames are read. "Warm" is one
-//! of many questions to the same program, "cold" the first one to a program that has just been opened. What both find is compared
-//! when a case is made. `symbolize` is a batch of a [`Symbolizer`]: descriptions of frames that borrow nothing, and symbols.
+//! Both get the same sections and the same addresses, and read names, paths, lines and columns of all frames. "Warm" is one of many lookups
+//! in the same program, and "cold" the first lookup in a program that has just been opened. The results are compared when a case is made.
+//! `symbolize` is a batch of a [`Symbolizer`], which returns owned descriptions of frames, and symbols.
 
 use gimli::{EndianSlice, LittleEndian};
 use hetdwarf::arch::LoadAddress;
@@ -12,15 +12,15 @@ use hetdwarf::object::CodeObject;
 
 use super::{Case, Maker, fixture, keep, maker};
 
-/// Objects of GCC, 1.1 MB, and of LLVM.
+/// An object of GCC with 1.1 MB, and two objects of LLVM.
 const OBJECTS: [&str; 3] = [
     "corpus/gcc12/offload-gfx906-O1.hsaco",
     "corpus/llvm22/inlined-gfx942-O2.hsaco",
     "corpus/llvm24/pressure-gfx90a-O2.hsaco",
 ];
-/// How many addresses are asked for, one after the other.
+/// The number of addresses that are looked up.
 const ADDRESSES: u32 = 256;
-/// The same of large objects that `benches/mixes.sh` makes, opened and asked, if they are there.
+/// Large objects that `benches/mixes.sh` makes, if they exist. Each is opened, and many addresses are looked up.
 const LARGE: [&str; 2] = ["4 MB", "64 MB"];
 const MANY_ADDRESSES: u32 = 100_000;
 
@@ -95,7 +95,7 @@ pub(super) fn makers() -> Vec<Maker> {
 
 type Bytes = EndianSlice<'static, LittleEndian>;
 
-/// A code object, and addresses of its code in no order.
+/// A code object, and addresses of its code in pseudo-random order.
 struct World {
     object: &'static CodeObject<'static>,
     addresses: Vec<u64>,
@@ -131,7 +131,7 @@ impl World {
         addr2line::Context::from_dwarf(gimli::Dwarf::load(load).unwrap()).unwrap()
     }
 
-    /// Both find the same.
+    /// Checks that both find the same.
     fn check(&'static self, info: &DebugInfo<'static>) {
         let context = self.context();
         for pc in &self.addresses {
@@ -144,7 +144,7 @@ impl World {
     }
 }
 
-/// What of all frames together both can say: addr2line prefers the names that linkers use, so that only their presence is compared.
+/// The sums over all frames of the facts that both report. addr2line prefers linkage names, so names are only counted.
 #[derive(Debug, Default, PartialEq)]
 struct Found {
     frames: usize,

@@ -1,11 +1,12 @@
-//! All location expressions of real objects, by class, evaluated by this crate and by gimli as a debugger does at a stop.
+//! Measures all location expressions of real objects, by class, in this crate and in gimli, as a debugger evaluates them at a stop.
 //!
-//! The objects are the GPU code of the fixtures, and x86 code that `benches/mixes.sh` builds of a database and of a C++ program, where it has been
-//! run. Every `DW_AT_location` counts as often as it stands there, expressions of lists among them. Left out are those that one of the two
-//! does not evaluate: heterogeneous operations, of which gimli knows none, and a few more; the table says how many.
+//! The objects are the GPU code of the fixtures, and x86 code of a database and of a C++ program, if `benches/mixes.sh` has built it. Every
+//! `DW_AT_location` counts as often as it occurs, including the expressions in lists. Expressions that only one library evaluates are left
+//! out: gimli knows no heterogeneous operations, and a few others differ. The table has their number.
 //!
-//! Registers and memory always hold the same number, there is a frame with a CFA and a caller, whose call site says what registers held. This crate
-//! shares arena and context among [`AT_A_STOP`] evaluations; gimli's `Evaluation` is made for each expression, with its stacks on the heap.
+//! Registers and memory always hold the same number. The frame has a CFA and a caller, whose call site gives the values of registers on
+//! entry. This crate shares arena and context among [`AT_A_STOP`] evaluations. gimli makes an `Evaluation` for each expression, with its
+//! stacks on the heap.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hint::black_box;
@@ -31,15 +32,15 @@ use object::{Object, ObjectSection};
 
 type Bytes = EndianSlice<'static, LittleEndian>;
 
-/// What is in every register and in all of memory: a number that fits the smallest of them.
+/// The contents of every register and of all memory: a number that fits the smallest register.
 const CONTENTS: u64 = 0x3456_7890;
 /// `DW_OP_call_frame_cfa`, the frame base of most functions.
 const FRAME_BASE: &[u8] = &[0x9c];
-/// What the caller's call site says of a register: `DW_OP_breg16 +0`, what was in another one.
+/// The value that the call site gives for a register: `DW_OP_breg16 +0`, the value of another register.
 const CALL_VALUE: &[u8] = &[0x80, 0];
 const PC: u64 = 0x1000;
 
-/// What kind of location an expression is, by its operations.
+/// The class of a location expression, by its operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
     All,
@@ -84,7 +85,8 @@ fn class_of(bytes: &[u8]) -> Class {
     }
 }
 
-/// An expression of x86 with registers that AMDGPU has too, which are as wide: for both, so that both do what they would have done.
+/// Replaces the registers in an x86 expression by AMDGPU registers of the same width, for both libraries. The evaluation otherwise does the
+/// same.
 fn with_amdgpu_registers(bytes: &[u8]) -> &'static [u8] {
     const BREG16: u8 = 0x80;
     let mut changed = bytes.to_vec();
@@ -93,7 +95,7 @@ fn with_amdgpu_registers(bytes: &[u8]) -> &'static [u8] {
         let at = item.offset;
         match item.operation.opcode() {
             Opcode::Breg => changed[at] = BREG16,
-            // The register is the first operand, of one byte.
+            // The first operand is the register, in one byte.
             Opcode::RegvalType => changed[at + 1] = 16,
             _ => {}
         }
@@ -101,7 +103,7 @@ fn with_amdgpu_registers(bytes: &[u8]) -> &'static [u8] {
     keep(changed)
 }
 
-/// The mixes, by name: objects, and whether their registers are those of AMDGPU.
+/// Returns the mixes: for each, its name, its objects, and true if they use AMDGPU's registers.
 fn mixes() -> Vec<(&'static str, Vec<PathBuf>, bool)> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut gpu = Vec::new();
@@ -150,7 +152,7 @@ pub(super) fn makers() -> Vec<Maker> {
     makers
 }
 
-/// How many expressions each class of each mix has, and how many are left out.
+/// Returns the number of expressions in each class of each mix, and the number of expressions that are left out.
 pub(crate) fn sizes() -> BTreeMap<String, usize> {
     let mut sizes = BTreeMap::new();
     for (mix, paths, gpu) in mixes() {
@@ -170,16 +172,16 @@ struct Expression {
     class: Class,
 }
 
-/// What expressions are evaluated in.
+/// The context of the evaluations.
 #[derive(Default)]
 struct World {
     gpu: bool,
-    /// Base types by unit and offset.
+    /// The base types by unit and offset.
     types: HashMap<(u32, u64), (gimli::DwAte, u64)>,
 }
 
 impl World {
-    /// Reads all expressions of some objects that both can evaluate.
+    /// Reads the expressions of some objects that both libraries can evaluate. Also returns the number of the other expressions.
     fn read(paths: &[PathBuf], gpu: bool) -> (&'static World, Vec<Expression>, usize) {
         let mut world = World {
             gpu,
@@ -252,7 +254,7 @@ impl World {
         }
     }
 
-    /// Whether both evaluate an expression, and find the same.
+    /// Returns true if both libraries evaluate an expression and find the same.
     fn both_evaluate(&'static self, known: &Expression) -> bool {
         let arena = Arena::new();
         let ours = match evaluate(&known.ours, ResultKind::Location, &self.context(&arena)) {
@@ -271,7 +273,7 @@ impl World {
         true
     }
 
-    /// The wave has stopped in a function.
+    /// Returns the context of a wave that stopped in a function.
     fn context<'c, 'a>(&'a self, arena: &'a Arena<'a>) -> Context<'c, 'a>
     where
         'a: 'c,
@@ -318,7 +320,7 @@ impl World {
                 }
                 EvaluationResult::RequiresEntryValue(expression) => {
                     let value = match expression.0.slice() {
-                        // It is a register, of which the call site says what it held.
+                        // The entry value belongs to a register for which the call site gives a value.
                         [0x50..=0x6f] | [0x90, ..] => self.nested(CALL_VALUE, known)?,
                         bytes => self.nested(bytes, known)?,
                     };
@@ -360,7 +362,7 @@ impl World {
     }
 }
 
-/// What was found, as far as both can say it.
+/// A result, in the detail that both libraries report.
 #[derive(Debug, PartialEq)]
 enum Found {
     Value,
@@ -440,7 +442,7 @@ fn load(path: &PathBuf, gpu: bool) -> gimli::Dwarf<Bytes> {
     gimli::Dwarf::load(|id| bytes(section(id.name()).unwrap_or_default())).unwrap()
 }
 
-/// Nearly all that is asked for has four or eight bytes.
+/// Fills a buffer with the contents. Nearly all reads are of four or eight bytes.
 fn fill(out: &mut [u8]) {
     for (out, byte) in out.iter_mut().zip(CONTENTS.to_le_bytes()) {
         *out = byte;
@@ -508,7 +510,7 @@ impl<'a> Resolver<'a> for World {
 /// The innermost frame, which is its own caller.
 impl<'a> Frame<'a> for World {
     fn register(&self, register: Register) -> hetdwarf::Result<Location<'a>> {
-        // Those of x86 have as many bits as this.
+        // This register is as wide as the registers of x86.
         let wide = Register::pc();
         Ok(Location::register(if self.gpu { register } else { wide }))
     }

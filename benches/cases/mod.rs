@@ -1,7 +1,7 @@
-//! What is measured. The wall times and the instruction counts are those of the same cases.
+//! The cases that are measured. Wall times and instruction counts have the same cases.
 //!
-//! A case is made once, from files or text; what is measured is [`Case::run`], which does all of what its name says and
-//! keeps nothing. What the cases give is checked when they are made.
+//! A case is made once, from files or text. [`Case::run`] is measured: it does everything that the name says, and keeps nothing. The
+//! results are checked when a case is made.
 
 mod cores;
 mod evaluators;
@@ -18,10 +18,10 @@ pub(crate) use {mixes::sizes as mix_sizes, objects::dump_command, stops::waves};
 
 pub(crate) use objects::debug_bytes;
 
-/// Something to measure.
+/// A case to measure.
 pub(crate) struct Case {
     run: Box<dyn Fn()>,
-    /// How many times a run does what the name says.
+    /// The number of times that a run performs the named operation.
     pub(crate) times: u32,
 }
 
@@ -35,7 +35,7 @@ impl Case {
         }
     }
 
-    /// Something that is done so many times in a run.
+    /// Returns a case that repeats its subject `times` times in each run.
     fn repeated<T: 'static>(times: u32, run: impl Fn() -> T + 'static) -> Case {
         Case {
             times,
@@ -43,13 +43,14 @@ impl Case {
         }
     }
 
-    /// What is measured.
+    /// Runs the measured part.
     pub(crate) fn run(&self) {
         (self.run)();
     }
 }
 
-/// A name, and how the case is made. The name is `group/subject`, or `group/subject/who` where several do the same.
+/// The name of a case, and the function that makes it. The name is `group/subject`, or `group/subject/who` if several libraries are
+/// compared.
 type Maker = (String, Box<dyn Fn() -> Case>);
 
 fn makers() -> Vec<Maker> {
@@ -66,12 +67,12 @@ fn makers() -> Vec<Maker> {
     makers
 }
 
-/// The names of all cases, in the order of the tables.
+/// Returns the names of all cases, in the order of the tables.
 pub(crate) fn names() -> Vec<String> {
     makers().into_iter().map(|(name, _)| name).collect()
 }
 
-/// The case of a name.
+/// Makes the case with this name.
 pub(crate) fn case(name: &str) -> Case {
     let maker = makers().into_iter().find(|(found, _)| found == name);
     maker.unwrap_or_else(|| panic!("there is no case {name}")).1()
@@ -81,9 +82,9 @@ fn maker(name: impl Into<String>, make: impl Fn() -> Case + 'static) -> Maker {
     (name.into(), Box::new(make))
 }
 
-/// Addresses in ranges of code, in no order.
+/// Returns addresses in ranges of code, in pseudo-random order.
 fn scattered(ranges: &[core::ops::Range<u64>], count: u32) -> Vec<u64> {
-    // Knuth's constants.
+    // Knuth's constants for a linear congruential generator.
     let mut state: u64 = 1;
     let mut next = move |below: u64| {
         state = state
@@ -99,17 +100,17 @@ fn scattered(ranges: &[core::ops::Range<u64>], count: u32) -> Vec<u64> {
     (0..count).map(address).collect()
 }
 
-/// Something that cases use for as long as the program runs.
+/// Leaks a value, so that cases can use it until the program ends.
 fn keep<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
-/// A file of the fixtures.
+/// Reads a fixture.
 fn fixture(path: &str) -> &'static [u8] {
     keep(std::fs::read(path_of(path)).unwrap())
 }
 
-/// Where it is.
+/// Returns the path of a fixture.
 fn path_of(path: &str) -> std::path::PathBuf {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("dwarf-tests/fixtures");
     folder.join(path)

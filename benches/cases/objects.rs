@@ -1,4 +1,4 @@
-//! Code objects: opening one, finding a function, and all that `verify` looks at.
+//! Measures code objects: opening one, finding a function, dumping sections, and everything that `verify` checks.
 
 use std::process::Command;
 
@@ -10,20 +10,20 @@ use hetdwarf::verify::verify;
 
 use super::{Case, Maker, fixture, keep, maker, path_of};
 
-/// What is opened: three functions in one unit, and 1.1 MB of GCC's.
+/// The objects to open, each with an address to find: three functions in one unit, and 1.1 MB of GCC's code.
 const OPENED: [(&str, u64); 2] = [
     ("waves/calls-O2/calls-O2.rocm.hsaco", 0x1630),
     ("corpus/gcc12/offload-gfx906-O1.hsaco", 0x7090),
 ];
 
-/// What is verified: not optimised code of LLVM, optimised code with ROCm's locations, and GCC's.
+/// The objects to verify: unoptimized code of LLVM, optimized code with ROCm's locations, and GCC's code.
 const VERIFIED: [&str; 3] = [
     "corpus/llvm24/pressure-gfx90a-O0.hsaco",
     "corpus/rocm-style/pressure-gfx90a-O2.hsaco",
     "corpus/gcc12/offload-gfx906-O1.hsaco",
 ];
 
-/// What is dumped, and its sections as llvm-dwarfdump has them in its options.
+/// The object to dump, and its sections by llvm-dwarfdump's option names.
 const DUMPED: &str = "corpus/gcc12/offload-gfx906-O1.hsaco";
 const DUMPS: [(&str, Part); 3] = [
     ("--debug-info", Part::Info),
@@ -31,7 +31,7 @@ const DUMPS: [(&str, Part); 3] = [
     ("--debug-loclists", Part::Loclists),
 ];
 
-/// The command that prints the same as the case of a name, of those of `dump`.
+/// Returns the llvm-dwarfdump command with the same output as a `dump` case. Returns None for other cases.
 pub(crate) fn dump_command(name: &str) -> Option<Command> {
     let (option, _) = DUMPS
         .iter()
@@ -74,7 +74,7 @@ pub(super) fn makers() -> Vec<Maker> {
     makers
 }
 
-/// The debug sections of what the case of a name verifies, in bytes; 0 for any other case.
+/// Returns the size of the debug sections that a case verifies, in bytes. Returns 0 for other cases.
 pub(crate) fn debug_bytes(name: &str) -> usize {
     let verified = VERIFIED
         .iter()
@@ -100,18 +100,18 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// A code object that stays loaded.
+/// Loads a code object that is never freed.
 pub(super) fn load(file: &'static [u8]) -> &'static Program<'static> {
     load_with(file, &Limits::DEFAULT)
 }
 
-/// The same within limits.
+/// Loads a code object with limits. It is never freed.
 pub(super) fn load_with(file: &'static [u8], limits: &Limits) -> &'static Program<'static> {
     let object = keep(CodeObject::parse_with(file, limits).unwrap());
     keep(Program::load(object).unwrap())
 }
 
-/// From the bytes of a file to the function at an address.
+/// Opens a code object, and returns true if there is a function at the address.
 fn open_and_find(file: &[u8], pc: u64) -> bool {
     let object = CodeObject::parse(file).unwrap();
     let program = Program::load(&object).unwrap();

@@ -1,4 +1,4 @@
-//! Samples of a profiler: counting one, and looking up the places of all with what switched lanes off.
+//! Measures a profiler's samples: counting them, and looking up all their positions and the branches that switched lanes off.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use hetdwarf::profile::{Activity, CodeOf, Profile, Sample, Samples, Site, diverg
 
 use super::{Case, Maker, fixture, keep, maker};
 
-/// How many samples are counted.
+/// The number of samples that are counted.
 const SAMPLES: u32 = 10_000;
 
 pub(super) fn makers() -> Vec<Maker> {
@@ -61,7 +61,7 @@ fn object(name: &str) -> &'static CodeObject<'static> {
     keep(CodeObject::parse(file).unwrap())
 }
 
-/// Samples at all instructions in turn, with masks that differ.
+/// Returns samples at all instructions in turn, with different masks.
 fn samples(name: &str) -> Vec<Sample> {
     let object = object(name);
     let decoder = Decoder::new(object.target().processor(), None).unwrap();

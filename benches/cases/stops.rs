@@ -1,4 +1,4 @@
-//! What a debugger waits for at a stop: variables and call stacks of emulated waves.
+//! Measures a debugger's queries at a stop: variables and call stacks of emulated waves.
 
 use std::cell::RefCell;
 
@@ -13,10 +13,9 @@ use hetdwarf::wave::{Memory, Snapshot, Wave};
 use super::objects::{load, load_with};
 use super::{Case, Maker, fixture, keep, maker};
 
-/// Code that is not optimised, 64 lanes: five variables, one of them an array. Once with the extensions, once as LLVM
-/// writes without them.
+/// Unoptimized code with 64 lanes and five variables, one of which is an array: with the extensions, and as LLVM writes it without them.
 const NOT_OPTIMISED: [&str; 2] = ["loops-gfx90a.rocm.hsaco", "loops-gfx90a.hsaco"];
-/// Optimised code, 32 lanes, three frames.
+/// Optimized code with 32 lanes and three frames.
 const OPTIMISED: [&str; 2] = ["calls-O2.rocm.hsaco", "calls-O2.hsaco"];
 
 pub(super) fn makers() -> Vec<Maker> {
@@ -46,7 +45,7 @@ pub(super) fn makers() -> Vec<Maker> {
             },
         ));
     }
-    // Of 18 waves; what a wave costs depends on where it stopped.
+    // The cost of a wave depends on where it stopped, so all 18 waves are used in turn.
     for file in OPTIMISED {
         let program = move || program("calls-O2", file);
         let wave = |number: u32| keep(wave_of("calls-O2", &format!("w{number:02}.json")));
@@ -81,7 +80,7 @@ pub(super) fn makers() -> Vec<Maker> {
     }
     makers.push(maker("unwind/row of an address", || {
         let program = program("recursion", "recursion.rocm.hsaco");
-        // In the body of `sum`, after 38 rows.
+        // The address is in the body of `sum`, after 38 rows.
         let row = move || program.cfi().row_at(0x1cdc, None).unwrap().unwrap().1;
         assert!(row().rules().len() > 20);
         Case::new(row)
@@ -101,9 +100,9 @@ fn options(wave: &Snapshot) -> StopOptions {
     StopOptions::loaded_at(wave.load_address)
 }
 
-/// Stops, and reads every variable of the innermost frame in every lane.
+/// Stops, and reads every variable of the innermost frame in every lane. Returns their number.
 fn variables(program: &'static Program<'static>, wave: &'static Snapshot) -> usize {
-    // A debugger frees what one stop needed before the next.
+    // A debugger frees the data of one stop before the next.
     let arena = Arena::new();
     let stop = Stop::new(program, wave, wave.pc(), options(wave), &arena);
     let mut types = TypeTable::default();
@@ -111,7 +110,7 @@ fn variables(program: &'static Program<'static>, wave: &'static Snapshot) -> usi
     frame.variables(&mut types).unwrap().len()
 }
 
-/// As many waves of optimised code, one after the other, as `count`; one program is shared by all who ask.
+/// Returns a function that queries `count` waves of optimized code, one after the other. All threads share one program.
 pub(crate) fn waves() -> impl Fn(u32) + Copy + Send + Sync {
     let program = program("calls-O2", OPTIMISED[0]);
     let wave = keep(wave_of("calls-O2", "w06.json"));
@@ -121,14 +120,14 @@ pub(crate) fn waves() -> impl Fn(u32) + Copy + Send + Sync {
     }
 }
 
-/// What is used again for every wave.
+/// The allocations that are reused for every wave.
 #[derive(Default)]
 struct Kept {
     types: TypeTable,
     text: String,
 }
 
-/// What a debugger shows of one of many waves: every variable of every frame, as text in every lane; how many variables.
+/// Formats every variable of every frame in every lane, as a debugger does for one of many waves. Returns the number of variables.
 fn texts(program: &'static Program<'static>, wave: &'static Snapshot, kept: &mut Kept) -> usize {
     let arena = Arena::new();
     let stop = Stop::new(program, wave, wave.pc(), options(wave), &arena);
@@ -154,17 +153,17 @@ fn frames(program: &'static Program<'static>, wave: &'static Snapshot) -> usize 
         .len()
 }
 
-/// The stop `w06` of `recursion`, which is six frames deep, with four more calls of `sum` by itself.
+/// Returns the stop `w06` of `recursion`, which is six frames deep, with four more recursive calls of `sum`.
 ///
-/// Each call has 0xa00 bytes of the wave's scratch, 0x50 of each of 32 lanes. In them are, 2048 bytes after the CFA, the
-/// 32 lanes of the caller's v41; of these, lane 28 is the frame pointer (s33) of the caller's caller.
+/// Each call has 0xa00 bytes of the wave's scratch, 0x50 for each of 32 lanes. The 32 lanes of the caller's v41 are saved 2048 bytes after
+/// the CFA. Lane 28 of v41 is the frame pointer (s33) of the caller's caller.
 fn ten_frames() -> Snapshot {
     const FRAME: usize = 0xa00;
     const MORE: usize = 4;
     /// The CFA of the innermost frame.
     const INNERMOST: usize = 0x2800;
     const SAVED: usize = 2048 + 28 * 4;
-    /// The scratch that the snapshot has.
+    /// The size of the snapshot's scratch.
     const KNOWN: usize = 0x3400;
     let lane_address = |wave_address: usize| u32::try_from(wave_address / 32).unwrap();
 

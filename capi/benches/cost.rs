@@ -1,8 +1,8 @@
-//! What the C interface costs: instructions for a variable of all lanes, through C and without.
+//! Measures the cost of the C interface: the instructions for a variable of all lanes, with and without C.
 //!
-//! `cargo bench -p hetdwarf-capi` prints them; it needs valgrind. Each side is run with 20 and with 120 rounds, and the
-//! difference divided by 100, so that opening does not count. A round is a stop, its variables, and state, bytes and text of
-//! one of them in each lane: what a debugger does when a wave has stopped.
+//! `cargo bench -p hetdwarf-capi` prints them; it needs valgrind. Each side runs with 20 and with 120 rounds, and the difference is divided
+//! by 100, so opening does not count. A round is the work of a debugger at a stop. It makes a stop, reads its variables, and reads the
+//! state, bytes and text of one variable in each lane.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -28,7 +28,7 @@ use hetdwarf::wave::{Snapshot, Wave as _};
 use hetdwarf_capi::hetdwarf_status::HETDWARF_OK;
 use hetdwarf_capi::*;
 
-/// A wave of 64 lanes with a variable that differs in each.
+/// The object and the snapshot: a wave of 64 lanes, with a variable that differs in each.
 const CASE: [&str; 2] = [
     "loops-gfx90a/loops-gfx90a.rocm.hsaco",
     "loops-gfx90a/w06.json",
@@ -112,7 +112,7 @@ fn in_c(rounds: u32) -> usize {
     length
 }
 
-/// Instructions of a run of this program.
+/// Returns the number of instructions of a run of this program.
 fn counted(side: &str, rounds: u32) -> u64 {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);

@@ -417,8 +417,8 @@ typedef struct hetdwarf_core hetdwarf_core;
 
 /// A writer of lane PCs: the places at which inactive lanes wait. Free it with `hetdwarf_free`.
 ///
-/// Begin a function, then its regions in the order of the code. Each region has masks and phases, and a phase can contain regions. End what
-/// was begun last first. If only the blocks of a function are known, `hetdwarf_lane_pcs_add_graph` finds its regions.
+/// Begin a function, then its regions in the order of the code. Each region has masks and phases, and a phase can contain regions. End them
+/// in reverse order. If only the blocks of a function are known, `hetdwarf_lane_pcs_add_graph` finds its regions.
 typedef struct hetdwarf_lane_pcs hetdwarf_lane_pcs;
 
 /// A code object with its debugging information. Free it with `hetdwarf_free`.
@@ -1401,8 +1401,8 @@ typedef struct hetdwarf_lanes {
   uint64_t reserved[2];
 } hetdwarf_lanes;
 
-/// A value in a lane that the debugging information does not give. It may have changed since. Strings belong to the values; NULL if there is
-/// none.
+/// A value in a lane that the debugging information does not give. The variable may have changed since. Strings belong to the values, and
+/// are NULL if absent.
 typedef struct hetdwarf_earlier {
   /// `sizeof(hetdwarf_earlier)`, set by the caller.
   size_t size;
@@ -1412,9 +1412,9 @@ typedef struct hetdwarf_earlier {
   uint32_t padding;
   /// The source of the value: `kernarg`, `call-site`, `register`, `slot` or `computed`.
   const char *origin;
-  /// Since when, as text: `at entry`, `as of line 12` or, without a line, `as of 0x1a40`.
+  /// The time at which the variable had the value, as text: `at entry`, `as of line 12` or, without a line, `as of 0x1a40`.
   const char *text;
-  /// The address of the process at which the debugging information gave it last; 0 of a value on entry.
+  /// The address in the process at which the debugging information last gave the value. 0 for a value on entry.
   uint64_t pc;
   /// The path of the source file there.
   const char *path;
@@ -1583,8 +1583,8 @@ hetdwarf_status hetdwarf_core_stop(const struct hetdwarf_core *core,
 hetdwarf_status hetdwarf_object_info_json(const struct hetdwarf_object *object,
                                           const char **json);
 
-/// Returns the document of `hetdwarf coverage --format json` about an object: of the bytes of code in the scope of each variable, how many
-/// have a location, or an earlier value. The name of the file in it is empty.
+/// Returns the document of `hetdwarf coverage --format json` about an object. For each variable, it counts the bytes of code in the
+/// variable's scope, and how many of them have a location or an earlier value. The name of the file in it is empty.
 ///
 /// * `json`: gets a string that belongs to the object.
 ///
@@ -1592,8 +1592,8 @@ hetdwarf_status hetdwarf_object_info_json(const struct hetdwarf_object *object,
 hetdwarf_status hetdwarf_object_coverage_json(const struct hetdwarf_object *object,
                                               const char **json);
 
-/// Returns the document of `hetdwarf compare --format json` about two builds of an object: which variables lost or gained locations, and where
-/// call frame information and lines differ for equal code. The names of the files in it are empty.
+/// Returns the document of `hetdwarf compare --format json` about two builds of an object. It lists the variables that lost or gained
+/// locations, and the places where call frame information or lines differ for equal code. The names of the files in it are empty.
 ///
 /// * `old`: the build that `object` is compared with; it may be the same.
 /// * `tolerance`: `fell` is true in the document if coverage fell by more percent points than this.
@@ -1817,7 +1817,7 @@ hetdwarf_status hetdwarf_lane_pcs_whole_wave(struct hetdwarf_lane_pcs *lane_pcs,
                                              struct hetdwarf_range code,
                                              struct hetdwarf_mask active);
 
-/// Ends what was begun last: a phase, a region or the function. Ending the function checks it.
+/// Ends the phase, region or function that was begun last. Ending the function checks it.
 ///
 /// Errors: `HETDWARF_NOT_FOUND` if nothing was begun; `HETDWARF_MALFORMED` or `HETDWARF_UNSUPPORTED` if the regions of the function do not
 /// nest. The function is then dropped.
@@ -2370,14 +2370,15 @@ hetdwarf_status hetdwarf_values_read(const struct hetdwarf_values *values,
                                      size_t index,
                                      const struct hetdwarf_lanes *lanes);
 
-/// Returns the source of a value that the debugging information does not give in a lane, and the time since which it is known.
+/// Describes a value in a lane that the debugging information does not give: its source, and the time at which the variable had it.
 ///
 /// * `index`: below the count.
 /// * `lane`: the lane.
 /// * `earlier`: its `size` is set; the rest is written.
 ///
 /// Errors: `HETDWARF_NOT_FOUND` if there is no such value, if the state of the lane is neither `HETDWARF_LANE_ENTRY` nor
-/// `HETDWARF_LANE_LAST_KNOWN`, and of a part: the value that it is a part of says it. `HETDWARF_INVALID_ARGUMENT` if there is no such lane.
+/// `HETDWARF_LANE_LAST_KNOWN`, or if the value is a part: query the value that contains it. `HETDWARF_INVALID_ARGUMENT` if there is no such
+/// lane.
 hetdwarf_status hetdwarf_values_earlier(const struct hetdwarf_values *values,
                                         size_t index,
                                         uint32_t lane,

@@ -24,7 +24,7 @@ fn not_json(error: impl Display) -> Fault {
 /// Errors: `HETDWARF_MALFORMED`; `HETDWARF_LIMIT`.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_info_json(
     object: *const hetdwarf_object,
@@ -42,15 +42,15 @@ pub unsafe extern "C" fn hetdwarf_object_info_json(
     })
 }
 
-/// Returns the document of `hetdwarf coverage --format json` about an object: of the bytes of code in the scope of each variable, how many
-/// have a location, or an earlier value. The name of the file in it is empty.
+/// Returns the document of `hetdwarf coverage --format json` about an object. For each variable, it counts the bytes of code in the
+/// variable's scope, and how many of them have a location or an earlier value. The name of the file in it is empty.
 ///
 /// * `json`: gets a string that belongs to the object.
 ///
 /// Errors: `HETDWARF_INVALID_ARGUMENT`. The document names unreadable parts, and the limit that ended it.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_coverage_json(
     object: *const hetdwarf_object,
@@ -69,8 +69,8 @@ pub unsafe extern "C" fn hetdwarf_object_coverage_json(
     })
 }
 
-/// Returns the document of `hetdwarf compare --format json` about two builds of an object: which variables lost or gained locations, and where
-/// call frame information and lines differ for equal code. The names of the files in it are empty.
+/// Returns the document of `hetdwarf compare --format json` about two builds of an object. It lists the variables that lost or gained
+/// locations, and the places where call frame information or lines differ for equal code. The names of the files in it are empty.
 ///
 /// * `old`: the build that `object` is compared with; it may be the same.
 /// * `tolerance`: `fell` is true in the document if coverage fell by more percent points than this.
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn hetdwarf_object_coverage_json(
 /// Errors: `HETDWARF_INVALID_ARGUMENT`. The document names the limit that ended it.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_object_compare_json(
     object: *const hetdwarf_object,

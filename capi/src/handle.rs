@@ -162,7 +162,7 @@ unsafe fn open<'h, K: Kind>(handle: *const K) -> Answer<&'h Box_<K::Inner>> {
     if !head.is_aligned() || unsafe { (*head).magic } != K::MAGIC {
         return Err(no_handle("this is not a handle of this type"));
     }
-    // SAFETY: the magic number is that of this kind.
+    // SAFETY: the magic number belongs to this kind.
     Ok(unsafe { &*handle.cast::<Box_<K::Inner>>() })
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<
         Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => print(&document, arguments.report, out)?,
     }
-    // Ordinary compilers write some code that the analysis gives up on. It sets no limit, and OUT is still as complete as it can be.
+    // The analysis gives up on some code of ordinary compilers, without reaching a limit. OUT is then still as complete as it can be.
     Ok(match document.completeness.limit {
         Some(_) => Exit::Incomplete,
         None => Exit::Done,

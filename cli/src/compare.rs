@@ -59,7 +59,7 @@ fn print(document: &CompareDocument, out: &mut dyn Write) -> Result<(), Failure>
             percent(&total.old)
         )?;
     }
-    // The functions that lose most come first.
+    // The functions that lost the most coverage come first.
     let mut functions: Vec<&CompareFunction> = document.functions.iter().collect();
     functions.sort_by(|a, b| fall(&b.total).total_cmp(&fall(&a.total)));
     for function in functions {
@@ -84,9 +84,9 @@ fn print(document: &CompareDocument, out: &mut dyn Write) -> Result<(), Failure>
     Ok(())
 }
 
-/// Returns the sentence that explains the exit status of a loss.
+/// Returns the sentence that explains why a loss of coverage gives this exit status.
 fn verdict(document: &CompareDocument) -> String {
-    /// The most functions that are named.
+    /// The most functions that the sentence names.
     const MOST: usize = 5;
     let functions = document.functions.iter();
     let mut falls: Vec<(f64, &CompareFunction)> = functions
@@ -140,7 +140,7 @@ fn print_function(function: &CompareFunction, out: &mut dyn Write) -> Result<(),
         (&function.gained, ["gained", "new"]),
     ] {
         for variable in variables {
-            // A variable without a location loses nothing together with its entry.
+            // If a variable had no location in either version, only its entry was lost or gained.
             let shares = [&variable.old, &variable.new].into_iter().flatten();
             let is_covered = shares.map(|share| share.dwarf).any(|covered| covered > 0);
             let what = if is_covered { part } else { entry };

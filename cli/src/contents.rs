@@ -1,11 +1,11 @@
 //! Opens every file that a command reads, and standard input.
 //!
 //! The type of a file is checked before it is opened, because opening a device can have effects. It is checked again afterwards, because
-//! the path can lead to another file by then. Opening does not block, so a pipe that has replaced the file cannot stall the command.
+//! the path may meanwhile lead to another file. Opening does not block, so a pipe that has replaced the file cannot stall the command.
 //!
 //! Files are read into memory, where no other process can change them. A file that is truncated during reading is an error for that file
-//! alone. Only files above a size limit are mapped, and most commands touch little of them. If a mapped file is truncated, its bytes are
-//! gone, and `interrupt` ends the command with an error.
+//! alone. Only files above a size limit are mapped, and most commands read only a small part of them. If a mapped file is truncated, its
+//! bytes are gone, and `interrupt` ends the command with an error.
 //!
 //! Code objects and cores may be compressed ([`Packing`]). They are decompressed into memory, or into a temporary file that is mapped if
 //! they are too large. Standard input is read in the same way.
@@ -33,17 +33,17 @@ pub(crate) fn input_name(path: &Path) -> &Path {
     }
 }
 
-/// The contents of standard input, after its format was recognized and before it is opened. It can be read only once.
+/// The contents of standard input, kept after its first bytes were read to recognize the format. Standard input can be read only once.
 static RECOGNIZED: Mutex<Option<Contents>> = Mutex::new(None);
 
 /// The purpose for which a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// The code object or core of a query that needs little of it.
+    /// The code object or core of a query that reads only a small part of it.
     Object,
-    /// A code object for symbolization. Little of it is needed, and it shares memory with others.
+    /// A code object for symbolization. Only a small part is read, and several code objects may be open at once.
     Lookup,
-    /// A code object that is read completely, perhaps as one of many. Ending the command by a signal would lose the results for the others.
+    /// A code object that is read completely, perhaps as one of many. A signal that ends the command would lose the results of the others.
     Whole,
     /// The snapshot of a stopped wave that an argument names.
     Wave,
@@ -114,7 +114,7 @@ impl Contents {
     /// Reads or maps a file.
     ///
     /// # Errors
-    /// If the path cannot be opened or read, is not a file, exceeds the size limit of `input`, or is truncated meanwhile.
+    /// If the path cannot be opened or read, is not a file, exceeds the size limit of `input`, or is truncated while it is read.
     pub(crate) fn open(path: &Path, input: Input) -> io::Result<Contents> {
         Opened::new(path, input)?.contents()
     }
@@ -122,7 +122,7 @@ impl Contents {
     /// Opens the file that an argument names, or standard input for `-`.
     ///
     /// # Errors
-    /// Those of [`Contents::open`].
+    /// Returns the errors of [`Contents::open`].
     pub(crate) fn of_argument(path: &Path, input: Input) -> io::Result<Contents> {
         if path != Path::new(STANDARD_INPUT) {
             return Contents::open(path, input);
@@ -363,28 +363,35 @@ fn type_name(found: FileType) -> Option<&'static str> {
 
 /// An iterator over the lines of a batch. It ends after the first error.
 pub(crate) struct Lines {
-    input: Option<Box<dyn BufRead>>,
+    input: Option<BufReader<Box<dyn Read>>>,
     count: u64,
 }
 
 impl Lines {
     /// Opens a file, or standard input if `path` is None.
     pub(crate) fn open(path: Option<&Path>) -> io::Result<Lines> {
-        let input: Box<dyn BufRead> = match path {
+        let (input, is_opened_pipe): (Box<dyn Read>, bool) = match path {
             Some(path) => {
                 let Opened { file, metadata, .. } = Opened::new(path, Input::Batch)?;
-                let mut file = BufReader::new(file);
-                if is_pipe(metadata.file_type()) && file.fill_buf()?.is_empty() {
-                    return Err(nobody_writes());
-                }
-                Box::new(file)
+                (Box::new(file), is_pipe(metadata.file_type()))
             }
-            None => Box::new(io::stdin().lock()),
+            None => (Box::new(io::stdin().lock()), false),
         };
+        let mut input = BufReader::new(input);
+        if is_opened_pipe && input.fill_buf()?.is_empty() {
+            return Err(nobody_writes());
+        }
         Ok(Lines {
             input: Some(input),
             count: 0,
         })
+    }
+
+    /// Returns true if the next line has not been read yet, so that reading it may wait for another program. Earlier answers have to be written
+    /// before.
+    pub(crate) fn may_wait(&self) -> bool {
+        let read = self.input.as_ref().map_or(&[][..], BufReader::buffer);
+        !read.contains(&b'\n')
     }
 }
 

@@ -158,7 +158,7 @@ fn print_kinds<'d>(
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     let (part, whole) = (u128::from(part), u128::from(whole));
     let rounded = part.saturating_mul(1000).saturating_add(whole / 2);
-    // Only the whole is 100 %.
+    // Only complete coverage is shown as 100 %.
     let most = if part < whole { 999 } else { u128::MAX };
     match rounded.checked_div(whole).map(|tenths| tenths.min(most)) {
         Some(tenths) => format!("{}.{} %", tenths / 10, tenths % 10),

@@ -228,7 +228,7 @@ fn context<'c, 'a>(
     }
 }
 
-/// A program, and a stopped wave that runs it, if there is one.
+/// A program, and the stopped wave that runs it, if any.
 struct Place<'s, 'p, 'a> {
     /// The path that messages name.
     path: &'s Path,

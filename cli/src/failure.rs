@@ -50,7 +50,7 @@ pub(crate) fn print_limit(completeness: &Completeness, out: &mut dyn Write) -> s
 pub(crate) enum Failure {
     /// The message, with the file it is about.
     Message(String),
-    /// The reader of the output has closed its pipe.
+    /// The reader of the output has closed the pipe.
     ClosedPipe,
 }
 

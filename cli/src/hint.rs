@@ -1,4 +1,4 @@
-//! Adds hints to errors in arguments: the next command to type.
+//! Adds a hint to errors in arguments: the command that the user probably meant.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -18,7 +18,7 @@ const OF_STOPS: [&str; 5] = ["vars", "print", "unwind", "lane-pc", "eval"];
 ///
 /// * `arguments`: all arguments, the first of which is the name of the command.
 pub(crate) fn with_hint(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
-    // An option that does not exist was not meant as a value.
+    // An unknown option was not meant as a value, so clap's suggestion is removed.
     if error.kind() == ErrorKind::UnknownArgument {
         error.remove(ContextKind::Suggested);
     }

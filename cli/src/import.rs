@@ -24,40 +24,40 @@ use hetdwarf::wave::{Dispatch, Snapshot, Wave};
 /// More waves than any GPU holds.
 const MOST_WAVES: usize = 100_000;
 
-/// `hetdwarf-import/1`.
+/// The document `hetdwarf-import/1`.
 #[derive(Debug, Serialize)]
 struct ImportDocument {
     format: &'static str,
     waves: Vec<ImportedWave>,
-    /// The waves that were not written, and why.
+    /// The waves that were not written, with reasons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     problems: Vec<Untrusted<'static>>,
-    /// Lines of other output, and damaged ones.
+    /// The number of lines that are damaged or are not from the agent.
     skipped_lines: u64,
-    /// Waves that were printed again, with the same values.
+    /// The number of waves that were printed again with the same values.
     repeated: u64,
 }
 
 /// A wave that was written.
 #[derive(Debug, Serialize)]
 struct ImportedWave {
-    /// The agent's number.
+    /// The agent's number of the wave.
     number: u64,
-    /// The snapshot.
+    /// The path of the snapshot.
     snapshot: Untrusted<'static>,
     pc: Hex,
     lanes: u32,
     target: Untrusted<'static>,
-    /// `running`, or why it stopped.
+    /// `running`, or the reason why the wave stopped.
     reason: Untrusted<'static>,
-    /// The file with the code object that goes with it; null if none was given for it.
+    /// The file with the wave's code object; null if no matching file was given.
     object: Option<Untrusted<'static>>,
-    /// Which code object of the file it is, for `--index`; absent if the file has one.
+    /// The index of the code object in its file, for `--index`. Absent if the file has only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     index: Option<usize>,
-    /// Where the log says that it is; null if the log says of none.
+    /// The URI of the code object in the log, if the log has one.
     uri: Option<Untrusted<'static>>,
-    /// Values that are not in the snapshot, since DWARF has no name for their registers.
+    /// The number of values that are not in the snapshot, because their registers have no DWARF numbers.
     left_out: u64,
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn run(
         *count += 1;
         let name = match *count {
             1 => format!("wave-{}.json", wave.number),
-            // Another wave has the same number, in another program or at another time.
+            // Another wave has the same number: the log is about several programs or times.
             count => format!("wave-{}-{count}.json", wave.number),
         };
         let path = arguments.output.join(name);
@@ -169,7 +169,7 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// Collects waves that come from no log.
+    /// Collects waves that do not come from a log.
     pub(crate) fn of(waves: Vec<LoggedWave>) -> Gathered {
         Gathered {
             waves,

@@ -94,7 +94,7 @@ pub(crate) fn print_inactive(
     print_others(document, width, out)
 }
 
-/// Prints the lanes that have no row, grouped by what is known about them.
+/// Prints the lanes that are not in a row of the chart, grouped by the known facts about them.
 pub(super) fn print_others(
     document: &LanePcDocument,
     width: usize,

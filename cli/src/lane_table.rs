@@ -1,5 +1,4 @@
-//! Formats values of lanes as text: tables with a column for each lane, wrapped to the width, and below them the missing values with
-//! reasons.
+//! Formats values of lanes as tables with a column for each lane, wrapped to the width. Missing values are listed below, with reasons.
 
 use core::ops::Range;
 use std::io::Write;
@@ -23,7 +22,7 @@ pub(crate) enum Shown<'d> {
     Value {
         value: &'d str,
         marks: &'d [Mark],
-        /// The origin of a value that the debugging information does not give here.
+        /// The origin of a value that was recovered, because the debugging information gives none here.
         recovered: Option<&'d RecoveredDocument>,
     },
     Missing {

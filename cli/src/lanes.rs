@@ -190,7 +190,7 @@ pub(crate) fn state_text(state: ValueStateKind) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Returns the lanes in a text, or the message about what is wrong with it.
+    /// Returns the lanes in a text, or an error message about it.
     fn read(text: &str) -> Result<String, String> {
         let lanes = parse(text, WaveSize::Wave32).map_err(|failure| failure.to_string())?;
         let numbers: Vec<u8> = lanes.iter().map(|lane| lane.0).collect();

@@ -1,4 +1,4 @@
-//! `--limit`: other bounds on work and memory.
+//! `--limit`: changes bounds on work and memory.
 
 use clap::Args;
 

@@ -1,7 +1,7 @@
 //! Decides for every command whether an output file may be written.
 //!
-//! A command plans all of its files before it writes the first. An output may not be one of the inputs, under whatever name, or another
-//! output. An existing file is replaced only by a file of its own kind, unless `--force` is given. `save` puts a file in its place.
+//! A command plans all of its files before it writes the first. An output may not be one of the inputs, even under another name, or another
+//! output. An existing file is replaced only by a file of its own kind, unless `--force` is given. `save` replaces the file.
 
 use std::fs::{File, FileType};
 use std::io::{self, Read as _};
@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::save::save_with;
 use hetdwarf::object::{is_core_file, may_hold_code_objects};
 
-/// Whether a file of another kind is replaced.
+/// The option that allows files of another kind to be replaced.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct ForceArguments {
     /// Replace existing files of any kind, except inputs
@@ -192,7 +192,7 @@ impl Output {
         self.write_with(|out| out.write_all(bytes))
     }
 
-    /// Streams the output of `write` to the file. Use this for output too large for memory.
+    /// Streams the output of `write` to the file, for output that is too large for memory.
     ///
     /// # Errors
     /// If it cannot be written. The old file is then unchanged.

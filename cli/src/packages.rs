@@ -38,8 +38,8 @@ struct OpenedPackage {
 }
 
 impl ObjectFile {
-    /// Opens the file that an argument names, and those packages that it names that have code of it. Standard input (`-`) is in no folder, so
-    /// its packages are not found.
+    /// Opens the file that an argument names, and the packages that hold its code. Standard input (`-`) is in no folder, so its packages
+    /// are not found.
     pub(crate) fn open(path: &Path, input: Input, limits: &Limits) -> Result<ObjectFile, Failure> {
         let contents = Contents::of_argument(path, input)
             .map_err(|error| Failure::in_file(input_name(path), error))?;

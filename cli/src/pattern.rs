@@ -1,6 +1,6 @@
 //! Matches names and paths against patterns: `*`, `?`, `[a-z]`, `{a,b}`.
 //!
-//! The library recurses into braces, and panics on patterns that are too complex. This module checks their size before.
+//! The library recurses into braces, and panics on patterns that are too complex. This module therefore limits their size first.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::{RegexSet, RegexSetBuilder};

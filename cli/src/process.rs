@@ -9,8 +9,8 @@ use crate::plain::Plain;
 
 /// Runs the command as this process and returns the exit status. The first of `arguments` is the name of the command.
 ///
-/// It writes to the standard streams, in colours only if they are terminals and the environment allows it. It handles signals from then on.
-/// The programs of all packages call this function.
+/// Output goes to the standard streams, in colours only if they are terminals and the environment allows it. From this call on, signals are
+/// handled. The programs of all packages call this function.
 pub fn run_process(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     // Without handlers, an interrupted command leaves unfinished files.
     #[cfg(unix)]

@@ -13,12 +13,12 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// The duration from which on a command shows its progress.
+    /// The time after which a command shows its progress.
     const PATIENCE: Duration = Duration::from_secs(1);
     /// The time between updates.
     const PAUSE: Duration = Duration::from_millis(100);
 
-    /// Starts at 0 of `total` things, which are called `what`.
+    /// Starts the progress of `total` items, which are called `what`.
     pub(crate) fn new(total: usize, what: &'static str) -> Progress {
         Progress {
             total,
@@ -29,7 +29,7 @@ impl Progress {
         }
     }
 
-    /// Shows the number of finished things.
+    /// Shows the number of finished items.
     pub(crate) fn show(&mut self, done: usize) {
         let is_due = || match self.shown {
             Some(shown) => shown.elapsed() > Progress::PAUSE,

@@ -22,8 +22,8 @@ pub(crate) fn abandon() -> impl Sized {
     unfinished
 }
 
-/// Replaces the contents of a file with the output of `write`. Readers see the old or the new bytes, even if the command is stopped in
-/// between. A path that is not a regular file, such as `/dev/stdout`, is written to in place.
+/// Replaces the contents of a file with the output of `write`. Readers see the old or the new bytes, even if the command is interrupted. A
+/// path that is not a regular file, such as `/dev/stdout`, is written to in place.
 ///
 /// # Errors
 /// If the file or its folder cannot be written to.
@@ -109,7 +109,7 @@ fn open_stream(path: &Path) -> io::Result<std::fs::File> {
         Some(rustix::io::Errno::NXIO) => io::Error::other("no process reads from this pipe"),
         _ => error,
     })?;
-    // The reader may take its time, so writes block from now on.
+    // From now on, writes block until the reader is ready.
     let flags = fcntl_getfl(&file)?;
     fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
     Ok(file)

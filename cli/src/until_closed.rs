@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Write};
 
-/// Passes output on until the pipe is closed, and then drops it. A command whose exit status is its result continues to the end.
+/// Passes output on until the pipe is closed, and discards it afterwards. A command whose exit status is its result continues to the end.
 pub(crate) struct UntilClosed<'o> {
     out: &'o mut dyn Write,
     is_closed: bool,

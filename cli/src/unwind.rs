@@ -55,7 +55,7 @@ fn answer(
     Ok(Exit::Done.unless_limited(&document.completeness))
 }
 
-/// Prints where the inactive lanes are; `lane-pc` reports it as a document. The call stack is also printed if their positions are unknown.
+/// Prints the positions of the inactive lanes, as `lane-pc` reports them. The call stack is printed even if these positions are unknown.
 fn print_waiting(stop: &Stop<'_, '_>, width: usize, out: &mut dyn Write) -> Result<(), Failure> {
     let places = (stop.call_frame(0)).and_then(|frame| LanePcDocument::new(&frame).ok());
     match places.filter(|places| places.known) {
@@ -64,7 +64,7 @@ fn print_waiting(stop: &Stop<'_, '_>, width: usize, out: &mut dyn Write) -> Resu
     }
 }
 
-/// The first lane supplies the values of scalar registers that were saved in per-lane memory.
+/// Makes the document. The first lane supplies the values of scalar registers that were saved in per-lane memory.
 fn document(
     lanes: Option<&[Lane]>,
     stop: &Stop<'_, '_>,
@@ -140,7 +140,7 @@ pub(crate) fn print_all_waves<T: serde::Serialize>(
     Ok(())
 }
 
-/// Prints the waves of a group, and the reason if they have no answer.
+/// Prints the waves of a group. If they have no answer, prints the reason.
 fn print_group<T>(group: &WaveGroup<T>, out: &mut dyn Write) -> Result<(), Failure> {
     let title = match &*group.waves {
         [wave] => format!("wave {wave}"),

@@ -24,13 +24,13 @@ use hetdwarf::untrusted::Untrusted;
 pub(crate) struct Printer<'d> {
     width: usize,
     names: FileNames<'d>,
-    /// The entries of the file-scope variables printed so far: they are the same in every frame.
+    /// The entries of the file-scope variables that were already printed. They are the same in every frame.
     globals: BTreeSet<Hex>,
-    /// True if the caller prints where inactive lanes are, so that they need not be named as inactive.
+    /// True if the caller prints the positions of inactive lanes, so that they are not listed as inactive.
     places_lanes: bool,
-    /// True if the conventions by which locations were read are printed.
+    /// True if the output says by which conventions locations were read.
     says_reading: bool,
-    /// True if a value names its lanes, because they are a part of the wave.
+    /// True if a value names its lanes, because only some lanes of the wave are shown.
     names_lanes: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Breaks values and sentences that are wider than a line.
 //!
-//! Only line ends and spaces are added: in a value after `{` and `,` and before `}`, in a sentence at spaces.
+//! Wrapping adds only line ends and spaces. A value is broken after `{` and `,` and before `}`, a sentence at spaces.
 
 use hetdwarf::display::{Break, Mark};
 

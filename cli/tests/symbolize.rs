@@ -1,4 +1,4 @@
-//! `hetdwarf symbolize` as a process: lines of standard input.
+//! Tests `hetdwarf symbolize` as a process that reads lines from standard input.
 #![allow(
     clippy::unwrap_used,
     reason = "helpers of tests: a failure here is a failure of the test"
@@ -15,7 +15,7 @@ fn run(program: &Path, arguments: &[&str], input: &[u8]) -> (Vec<u8>, Option<i32
     let mut child = command(program, arguments).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // It answers while it is asked. A command that does not read closes the pipe.
+    // The program answers while it reads. The write fails if the program does not read, because it closes the pipe.
     let writer = std::thread::spawn(move || drop(pipe.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
@@ -37,7 +37,8 @@ fn own() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_hetdwarf"))
 }
 
-/// Lines as no terminal sends them: empty, with zeros, longer than the buffer of llvm-symbolizer, and without an end.
+/// Compares unusual lines with llvm-symbolizer: empty, with zero bytes, longer than llvm-symbolizer's buffer, and
+/// without an end.
 #[test]
 fn lines_are_those_of_llvm_symbolizer() {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -79,9 +80,9 @@ fn lines_are_those_of_llvm_symbolizer() {
     assert_eq!(ours.1, Some(0));
 }
 
-/// Each line is answered before the next one is read, as programs need it that ask one address at a time.
+/// Checks that each address is answered before the next one arrives.
 #[test]
-fn a_line_is_answered_before_the_next_is_read() {
+fn each_line_is_answered_when_the_next_is_not_there_yet() {
     for format in ["text", "json", "llvm"] {
         let mut child = command(own(), &["symbolize", "--format", format, OBJECT])
             .spawn()
@@ -103,7 +104,7 @@ fn a_line_is_answered_before_the_next_is_read() {
     }
 }
 
-/// A log goes through, with what its addresses are.
+/// Checks that a log is copied and its addresses are annotated.
 #[test]
 fn a_log_is_filtered() {
     let log = b"wave 3 at 0x7f0000001a1c\nlocals 0x10, x0x7f0000001a1c, 0x7f0000001a1cz, k+0x4:\n\x1b[1mred\x1b[0m 0:0x1a1c\n";

@@ -1,4 +1,4 @@
-//! Draws what `benches/large.sh` measured: `growth DATA.tsv PLOT.svg` writes the plot and prints a table.
+//! Draws the measurements of `benches/large.sh`: `growth DATA.tsv PLOT.svg` writes a plot and prints a table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -31,7 +31,7 @@ struct Panel {
 const TOP: f64 = 40.0;
 const WIDTH: f64 = 330.0;
 const HEIGHT: f64 = 280.0;
-/// The smallest value that is drawn: clocks count hundredths of a second.
+/// The smallest value that is drawn, because clocks count hundredths of a second.
 const LEAST_SECONDS: f64 = 0.01;
 
 fn main() -> std::io::Result<()> {
@@ -67,7 +67,7 @@ fn read(text: &str) -> Data {
 /// A measured quantity: its name, and its text.
 type Quantity = (&'static str, fn(&Point) -> String);
 
-/// A row for each command and quantity, a column for each size.
+/// Returns the table: a row for each command and quantity, a column for each size.
 fn table(data: &Data) -> String {
     let quantities: [Quantity; 3] = [
         ("seconds", |point| format!("{:.2}", point.seconds)),

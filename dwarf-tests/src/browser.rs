@@ -1,4 +1,4 @@
-//! Controls a headless browser for tests of pages. Clicks and keys reach the page as from a person.
+//! Controls a headless browser for tests of pages. Clicks and keys arrive as if a person had made them.
 //!
 //! The browser is Chromium. It is controlled through a pipe with the Chrome DevTools Protocol: JSON messages, each terminated by a zero
 //! byte.
@@ -121,7 +121,7 @@ impl Browser {
     /// Evaluates an expression of JavaScript and waits for promises.
     ///
     /// # Panics
-    /// If it throws.
+    /// If the expression throws an exception.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let parameters =
             json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
@@ -144,7 +144,7 @@ impl Browser {
     /// Clicks the middle of the element with this index, from 0, among those that match the selector.
     ///
     /// # Panics
-    /// If there is none, or another element covers it.
+    /// If there is no such element, or another element covers it.
     pub fn click(&mut self, selector: &str, index: usize) {
         let middle = self.evaluate(&format!(
             "(() => {{ const element = document.querySelectorAll({selector:?})[{index}]; \

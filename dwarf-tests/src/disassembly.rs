@@ -5,7 +5,7 @@ use std::process::Command;
 
 use hetdwarf::arch::WaveSize;
 
-/// A line of `llvm-objdump -d`: the address, the dwords and the text.
+/// A line of the output of `llvm-objdump -d`.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// The address of the instruction.

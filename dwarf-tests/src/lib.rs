@@ -133,7 +133,7 @@ pub fn number(value: &Value) -> u128 {
 /// Returns the variables of all frames in a document of `vars`.
 ///
 /// # Panics
-/// If it is not a document of `vars`.
+/// If the document is not from `vars`.
 #[must_use]
 pub fn variables(document: &Value) -> Vec<Value> {
     let frames = document["frames"].as_array().unwrap().iter();
@@ -148,7 +148,7 @@ pub fn variables(document: &Value) -> Vec<Value> {
 /// * `level`: the index of the call frame, 0 for the innermost.
 ///
 /// # Panics
-/// If it is not a document of `unwind`.
+/// If the document is not from `unwind`.
 #[must_use]
 pub fn call_number(document: &Value, level: u64) -> u64 {
     let frames = document["frames"].as_array().unwrap();
@@ -167,7 +167,7 @@ pub fn call_number(document: &Value, level: u64) -> u64 {
 /// Returns the frames in a document of `vars` that are shown for lanes waiting elsewhere.
 ///
 /// # Panics
-/// If it is not a document of `vars`.
+/// If the document is not from `vars`.
 #[must_use]
 pub fn waiting_frames(document: &Value) -> Vec<Value> {
     let frames = document["frames"].as_array().unwrap().iter();

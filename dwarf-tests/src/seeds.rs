@@ -3,8 +3,8 @@
 use std::env::{VarError, var};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Returns the first seed that `HETDWARF_SEED` asks for: a hexadecimal number, or `fresh` for seeds from the current time. Returns None if
-/// it is not set. Tests then use fixed seeds and are deterministic.
+/// Returns the first seed that `HETDWARF_SEED` requests: a hexadecimal number, or `fresh` for seeds from the current time. Returns None if
+/// the variable is not set. Tests then use fixed seeds and are deterministic.
 ///
 /// # Panics
 /// If the variable has another value.

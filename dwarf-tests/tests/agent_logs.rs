@@ -106,7 +106,7 @@ struct Rank {
     times: usize,
     fault: Option<u64>,
     waves: Vec<Printed>,
-    /// The lines that are still to be written.
+    /// The lines that are not written yet.
     left: Vec<String>,
 }
 
@@ -156,7 +156,7 @@ fn time(random: &mut Random, style: usize, count: usize) -> String {
     }
 }
 
-/// The text, and for each line of each program where it ends.
+/// Writes the text. Also returns the offset of the end of each line of each program.
 fn write(random: &mut Random, ranks: &mut [Rank]) -> (String, Vec<Vec<usize>>) {
     let mut text = String::new();
     let mut ends = vec![Vec::new(); ranks.len()];
@@ -165,7 +165,7 @@ fn write(random: &mut Random, ranks: &mut [Rank]) -> (String, Vec<Vec<usize>>) {
     while ranks.iter().any(|rank| !rank.left.is_empty()) {
         let chosen = random.below(ranks.len());
         let rank = &mut ranks[chosen];
-        // Programs write several lines in a row.
+        // A program often writes several lines in a row.
         for _ in 0..1 + random.below(20) {
             let Some(line) = rank.left.pop() else { break };
             count += 1;
@@ -233,7 +233,7 @@ fn whole_waves_are_found_and_nothing_else() {
             let mut line = usize::from(rank.fault.is_some());
             for wave in &rank.waves {
                 line += wave.lines.len();
-                // All of its lines are in the text.
+                // A wave counts as whole if all of its lines are in the text.
                 if ends[line - 1] > end {
                     cut += 1;
                     continue;

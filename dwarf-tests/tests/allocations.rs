@@ -1,6 +1,6 @@
-//! Evaluating an expression allocates nothing, except for composites in the arena.
+//! Tests that evaluating an expression allocates nothing, except for composites in the arena.
 //!
-//! The expressions are those of `vectors/` that can be evaluated, and a few that need entries or a frame.
+//! The expressions are the vectors in `vectors/` that can be evaluated, and a few that need entries or a frame.
 
 use allocation_counter::measure;
 use dwarf_tests::{number, package};
@@ -15,7 +15,7 @@ use hetdwarf::expr::{Opcode, ParseOptions, operations, parse};
 use hetdwarf::location::{Arena, LaneSelect, Location, Place, Storage};
 use hetdwarf::wave::Snapshot;
 use serde_json::Value;
-/// Operations that keep something in the arena.
+/// Operations that allocate in the arena.
 const IN_ARENA: [Opcode; 8] = [
     Opcode::Piece,
     Opcode::BitPiece,
@@ -38,7 +38,7 @@ struct Case {
 }
 
 impl Case {
-    /// A vector. `None` for one that needs more than an expression and a wave.
+    /// Reads a vector. Returns `None` if it needs more than an expression and a wave.
     fn new(vector: &Value) -> Option<Case> {
         if vector.get("initial_stack").is_some() || vector.get("object_location").is_some() {
             return None;
@@ -95,7 +95,7 @@ fn bytes(text: &str, encoding: hetdwarf::expr::Encoding) -> Option<Vec<u8>> {
     expression.encode(encoding).ok()
 }
 
-/// The vectors that can be evaluated; an error has to be allocated.
+/// Returns the vectors that evaluate without an error, because an error is allocated.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for file in ["spec-examples.jsonl", "from-the-text.jsonl"] {
@@ -125,7 +125,7 @@ fn an_expression_without_composites_allocates_nothing() {
     assert!(count > 250, "only {count} expressions");
 }
 
-/// The arena grows by chunks that get larger: a hundred evaluations need a few, and no other memory.
+/// The arena grows by chunks of increasing size, so a hundred evaluations need only a few chunks, and no other memory.
 #[test]
 fn a_composite_allocates_in_the_arena_alone() {
     let (mut count, mut failures) = (0, Vec::new());
@@ -137,7 +137,7 @@ fn a_composite_allocates_in_the_arena_alone() {
             }
         });
         count += 1;
-        // Four pools at most, each of whose chunks has twice the room of the last, and lists of these chunks.
+        // There are at most four pools, whose chunks double in size, and lists of the chunks.
         if found.count_total > 40 {
             failures.push(format!("{}: {} allocations", case.name, found.count_total));
         }
@@ -149,7 +149,7 @@ fn a_composite_allocates_in_the_arena_alone() {
 const ENCODING: hetdwarf::expr::Encoding = hetdwarf::expr::Encoding::AMDGPU;
 const UNIT: Unit = Unit::unknown(ENCODING);
 
-/// Entries of which each calls the next, until the last.
+/// Entries, each of which calls the next one.
 struct Entries(Vec<Vec<u8>>);
 
 impl<'a> Resolver<'a> for &'a Entries {
@@ -240,7 +240,7 @@ fn calls_frames_and_types_allocate_nothing() {
         (&literals, Some(2)),
     ] {
         let expression = code(text);
-        // An address, and one that has to be computed.
+        // The frame base is an address, or an address that has to be computed.
         for frame_base in [
             "DW_OP_addr 0x1000",
             "DW_OP_addr 0x1000, DW_OP_plus_uconst 0x8",
@@ -267,15 +267,15 @@ fn calls_frames_and_types_allocate_nothing() {
                 (Outcome::Location(_), None) => {}
                 (other, _) => panic!("{text}: {other:?}"),
             }
-            // More entries than there is room for in place need memory.
+            // An expression with more stack entries than the inline capacity allocates once.
             let most = u64::from(text == literals);
             assert!(found.count_total <= most, "{text}: {found:?}");
         }
     }
 }
 
-/// Calls nested beyond the inline capacity, each with operations after it: two stacks of 20 double their capacity as often as needed, from
-/// 3 and 4.
+/// The calls are nested beyond the inline capacity, with operations after each. Both stacks start with a few entries, and double their
+/// capacity until they hold 20.
 #[test]
 fn deep_calls_allocate_as_often_as_their_stacks_double() {
     const CALLS: usize = 20;
@@ -300,6 +300,6 @@ fn deep_calls_allocate_as_often_as_their_stacks_double() {
             assert_eq!(value.bits, 210);
         }
     });
-    // 4, 8, 16 and 32 entries; 8, 16 and 32 callers.
+    // The stack of entries grows to 4, 8, 16 and 32, the stack of callers to 8, 16 and 32.
     assert!(found.count_total <= 700, "{found:?}");
 }

@@ -17,7 +17,7 @@ use dwarf_tests::{corpus, fixture, hetdwarf, json, lane_cases, llvm_tool, number
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use serde_json::Value;
 
-/// A folder that a test makes.
+/// A folder for a test's files.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -32,7 +32,7 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// A snapshot of the lanes, unpacked.
+    /// Unpacks the snapshot of a wave of the lane tests.
     fn wave(&self, packed: &Path) -> PathBuf {
         let mut text = Vec::new();
         let file = std::fs::File::open(packed).unwrap();
@@ -51,7 +51,7 @@ impl Drop for Folder {
     }
 }
 
-/// Annotates a file with all that can be said; gives the document.
+/// Annotates a file with all optional additions. Returns the document.
 fn annotate(input: &Path, output: &Path) -> Value {
     let ran = hetdwarf([
         "annotate".as_ref(),
@@ -90,7 +90,7 @@ fn lane_pc(object: &Path, wave: &Path, option: &str) -> Value {
     serde_json::from_str(&ran.out).unwrap()
 }
 
-/// Every object that the tests have: of the corpus, the waves and the lanes.
+/// Returns every object of the tests: of the corpus, the waves and the lanes.
 fn objects() -> Vec<PathBuf> {
     let mut files = corpus();
     for case in wave_cases().into_iter().chain(lane_cases()) {
@@ -163,11 +163,11 @@ fn annotations_say_what_recovery_says() {
     assert!(same * 100 >= waiting * 95, "{same}");
     assert!(expected_line * 100 >= waiting * 71, "{expected_line}");
     assert!(waiting > 6000);
-    // Two are in a loop whose mask is stored in several places: no lane has the bits of one without the others.
+    // Two of the stops are in a loop whose mask is stored in several places. In these loops, no lane has one bit without the others.
     assert_eq!(left_out, 0);
 }
 
-/// The bytes of an ELF file that are loaded, with their headers, and the sections that are not debugging information.
+/// Returns the loaded bytes of an ELF file, with their headers, and the sections that are not debugging information.
 fn unchanged_part(file: &[u8]) -> (Vec<Vec<u8>>, BTreeMap<String, Vec<u8>>) {
     type Elf = object::elf::FileHeader64<object::Endianness>;
     let header = Elf::parse(file).unwrap();
@@ -218,7 +218,7 @@ fn entries(tool: &Path, file: &Path) -> Vec<String> {
     lines.map(without_offsets).collect()
 }
 
-/// A line with offsets of entries and lengths replaced.
+/// Replaces the offsets and lengths in a line.
 fn without_offsets(line: &str) -> String {
     // `0x0000006e:  DW_TAG…`, `(0x0000005a "int *")`, `length = 0x…, abbr_offset = 0x…`.
     let text = match line.split_once(':') {
@@ -231,11 +231,11 @@ fn without_offsets(line: &str) -> String {
         let fields = fields.filter(|field| !moves.iter().any(|name| field.contains(name)));
         return fields.collect();
     }
-    // `DW_OP_GNU_parameter_ref`, which names an entry, and which LLVM does not know.
+    // `DW_OP_GNU_parameter_ref` has an entry as its operand. LLVM does not know it.
     if let Some((start, _)) = text.split_once("<decoding error> fa ") {
         return start.to_owned();
     }
-    // Their operands refer to entries too.
+    // The operands of these operations refer to entries.
     for name in [
         "DW_OP_implicit_pointer 0x",
         "DW_OP_GNU_implicit_pointer 0x",
@@ -289,7 +289,7 @@ fn nothing_else_changes() {
     let folder = Folder::new("rest");
     let dwarfdump = llvm_tool("llvm-dwarfdump");
     let (mut changed, mut functions, mut covered, mut size) = (0, 0, 0, 0);
-    // GCC's have a whole library each; one is enough.
+    // Each object of GCC contains a whole library, so one is enough.
     let is_gcc = |object: &PathBuf| object.components().any(|part| part.as_os_str() == "gcc12");
     // `annotate_containers.rs` tests containers.
     let is_alone = |object: &PathBuf| {
@@ -319,7 +319,7 @@ fn nothing_else_changes() {
             size += function["size"].as_u64().unwrap();
         }
         assert!(unchanged_part(&before) == unchanged_part(&after), "{name}");
-        // Annotated twice it is the same.
+        // Annotating the output again changes nothing.
         let again = folder.path("again.hsaco");
         assert_eq!(annotate(&annotated, &again)["changed"], false, "{name}");
         assert!(std::fs::read(&again).unwrap() == after, "{name}");
@@ -328,7 +328,7 @@ fn nothing_else_changes() {
             let different = old.iter().zip(&new).find(|(old, new)| old != new);
             assert_eq!(different, None, "{name}");
             assert_eq!(old.len(), new.len(), "{name}");
-            // Of GCC's it does not come to an end.
+            // llvm-dwarfdump does not finish for GCC's objects.
             if is_gcc(&object) {
                 continue;
             }
@@ -351,7 +351,7 @@ fn nothing_else_changes() {
     assert!(changed > 100 && covered * 100 > size * 90);
 }
 
-/// Tests the files that the command rejects, and those it leaves unchanged.
+/// Tests inputs and outputs that the command rejects, and files that it leaves unchanged.
 #[test]
 fn files_are_handled_with_care() {
     let folder = Folder::new("files");
@@ -365,17 +365,17 @@ fn files_are_handled_with_care() {
         arguments.extend(more.iter().map(Into::into));
         hetdwarf(arguments)
     };
-    // The input is not written over, by whatever name.
+    // The input is never overwritten, regardless of the name by which the output is given.
     for output in [input.clone(), folder.path("./in.hsaco")] {
         let ran = run(&input, &output, &[]);
         assert_eq!(ran.status, 2);
         assert!(ran.err.contains("another file"), "{}", ran.err);
         assert!(std::fs::read(&input).unwrap() == before);
     }
-    // A file that cannot be written does not exist afterwards.
+    // A failed write leaves no file.
     let ran = run(&input, &folder.path("none/out.hsaco"), &[]);
     assert_eq!(ran.status, 2);
-    // One function of several.
+    // Only one of several functions is annotated.
     let output = folder.path("out.hsaco");
     let ran = run(&input, &output, &["--only", "k", "--report"]);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
@@ -396,12 +396,12 @@ fn files_are_handled_with_care() {
     assert_eq!(ran.status, 0, "{}", ran.err);
     assert!(ran.out.contains("relocatable"), "{}", ran.out);
     assert!(std::fs::read(&output).unwrap() == std::fs::read(&relocatable).unwrap());
-    // No file of its own is left over.
+    // No temporary file remains.
     let left: Vec<_> = std::fs::read_dir(&folder.0).unwrap().collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }
 
-/// Parts left out because of a limit are reported in both forms. The file is written all the same, because its contents are right.
+/// Functions that a limit leaves incomplete are reported in text and JSON. The file is still written, because its contents are right.
 #[test]
 fn what_a_limit_leaves_out_is_said() {
     let folder = Folder::new("limit");
@@ -444,7 +444,7 @@ fn what_a_limit_leaves_out_is_said() {
     assert!(limit.starts_with("the limit `work` of "), "{limit}");
     assert!(text.contains(&format!("not complete: {limit}")), "{text}");
 
-    // More steps do not help where the analysis gives up: the file is as good as it gets, and the status says so.
+    // Here the analysis itself gives up. A higher limit does not help, so the status is 0.
     let input = fixture("lanes/sw-gfx90a-O2/sw-gfx90a-O2.hsaco");
     for more in [&[][..], &["--limit", "work=400000000"]] {
         let text = annotate(&input, more, 0);
@@ -457,7 +457,7 @@ fn what_a_limit_leaves_out_is_said() {
     }
 }
 
-/// Damaged objects give an error or a file, and no panic.
+/// Damaged objects result in an error or a file, and never in a panic.
 #[test]
 fn damaged_objects_are_survived() {
     let object = fixture("corpus/llvm22/small-gfx1100-O2-gz-zlib.hsaco");
@@ -468,7 +468,7 @@ fn damaged_objects_are_survived() {
         let file = std::fs::read(path).unwrap();
         for seed in 0..300_usize {
             let mut file = file.clone();
-            // Places and values that are the same on every run.
+            // The positions and values are the same on every run.
             for n in 0..3_usize {
                 let word = (seed * 3 + n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 17;
                 let at = word % file.len();
@@ -530,9 +530,9 @@ fn damaged_layouts_give_files_that_can_be_opened() {
     }
 }
 
-/// A wave of `earlyret` at -O0 in a whole-wave section: 0x3090 `s_or_saveexec_b32 s17, -1`, 0x3094 a load, and the wave at 0x309c
-/// `s_mov_b32 exec_lo, s17`. s17 is 0xc0507998, the lanes that are active, and EXEC has all. The attributes alone, without
-/// `DW_AT_LLVM_active_lane`, say EXEC.
+/// The wave is in a whole-wave section of `earlyret` at -O0: 0x3090 is `s_or_saveexec_b32 s17, -1`, 0x3094 a load, and 0x309c, where the
+/// wave stopped, `s_mov_b32 exec_lo, s17`. s17 is 0xc0507998, the active lanes, and EXEC has all lanes. Without `DW_AT_LLVM_active_lane`,
+/// the attributes give EXEC as the active lanes.
 #[test]
 fn active_lanes_of_annotated_code_are_asked_of_the_code() {
     let folder = Folder::new("active");

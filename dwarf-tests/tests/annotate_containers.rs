@@ -1,4 +1,4 @@
-//! Runs `hetdwarf annotate` on containers: their code objects are annotated as single ones would be, and all other bytes are unchanged.
+//! Runs `hetdwarf annotate` on containers: their code objects change as single files would, and all other bytes stay the same.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -54,7 +54,7 @@ fn bundles_hold_annotated_code_objects() {
     let file = std::fs::read(fixture("corpus/bundle/plain.hipfb")).unwrap();
     let (found, changed) = check(&file, "plain.hipfb");
     assert_eq!(changed, 2);
-    // Entries are at pages, as the bundler puts them.
+    // Entries start at page boundaries, as the bundler places them.
     for object in code_objects(&found.file).unwrap() {
         assert_eq!(object.place.offset % 4096, 0, "{}", object.id);
     }
@@ -86,7 +86,7 @@ fn is_read_by_the_bundler(file: &[u8], name: &str) {
     }
 }
 
-/// Compressed bundles are compressed again with the same method, and the new hash. The bundle inside is the same in all of these files.
+/// A compressed bundle is compressed again with the same method, and gets the new hash. All of these files contain the same bundle.
 #[test]
 fn compressed_bundles_hold_annotated_code_objects() {
     let plain = std::fs::read(fixture("corpus/bundle/plain.hipfb")).unwrap();
@@ -108,7 +108,7 @@ fn compressed_bundles_hold_annotated_code_objects() {
         assert_eq!(found.file[..8], file[..8], "{name}");
         assert_eq!(found.file[at..at + 8], hash(&inside), "{name}");
         is_read_by_the_bundler(&found.file, name);
-        // Two files in sequence. In the first version of the format, only the last file has a known end.
+        // Two files are concatenated. In the first version of the format, only the last file has a known end.
         if at > 12 {
             let (two, changed) = check(&[file.as_slice(), &file].concat(), name);
             assert_eq!(changed, 4, "{name}");
@@ -117,7 +117,7 @@ fn compressed_bundles_hold_annotated_code_objects() {
     }
 }
 
-/// Relocatable host objects: every other section, and every symbol, is as it was.
+/// In a relocatable host object, every other section and every symbol is unchanged.
 #[test]
 fn host_objects_hold_annotated_code_objects() {
     for name in ["host-fatbin.o", "object-with-bundle.o"] {
@@ -152,7 +152,7 @@ fn host_objects_hold_annotated_code_objects() {
     }
 }
 
-/// A program that is linked has its device code where it is loaded.
+/// The device code of a linked program is at a fixed address, so the program is left unchanged.
 #[test]
 fn linked_programs_are_left_alone() {
     let mut file = std::fs::read(fixture("corpus/bundle/host-fatbin.o")).unwrap();
@@ -167,7 +167,7 @@ fn linked_programs_are_left_alone() {
     );
 }
 
-/// An archive's member, with the header that `ar` writes.
+/// Returns an archive's member, with the header that `ar` writes.
 fn member(name: &str, contents: &[u8]) -> Vec<u8> {
     let mut member = format!(
         "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n",
@@ -190,7 +190,7 @@ fn member(name: &str, contents: &[u8]) -> Vec<u8> {
 fn archives_hold_annotated_members_and_find_their_symbols() {
     let read = |name: &str| std::fs::read(fixture("corpus/bundle").join(name)).unwrap();
     let [host, bundle] = ["object-with-bundle.o", "plain.hipfb"].map(read);
-    // The second member has the symbol; it moves, since the first grows.
+    // The symbol table refers to the second member, which moves because the first member grows.
     let first = member("a.hipfb/", &bundle);
     let symbols_size = 4 + 4 + 5;
     let second_at = 8 + 60 + symbols_size + symbols_size % 2 + first.len();
@@ -214,7 +214,7 @@ fn archives_hold_annotated_members_and_find_their_symbols() {
     assert_eq!(last.data(found.file.as_slice()).unwrap(), b"odd");
 }
 
-/// An offload binary of one entry: header, entry, no strings, image.
+/// The offload binary has one entry: header, entry, no strings, image.
 #[test]
 fn offload_binaries_hold_annotated_images() {
     let path = fixture("lanes/ifelse-gfx1100-O2/ifelse-gfx1100-O2.hsaco");
@@ -223,11 +223,12 @@ fn offload_binaries_hold_annotated_images() {
         let mut binary = vec![0x10, 0xff, 0x10, 0xad];
         binary.extend(1_u32.to_le_bytes());
         let size = (72 + image.len()).next_multiple_of(8) as u64;
-        // The whole, where the entry is, and its size.
+        // The total size, and the offset and size of the entry.
         for number in [size, 32, 40] {
             binary.extend(number.to_le_bytes());
         }
-        // An object for HIP, no flags; strings, how many, image, its size.
+        // The kind is an object, for HIP, without flags. Then come the offset and number of the strings, and the offset and size of the
+        // image.
         binary.extend([1, 0, 4, 0, 0, 0, 0, 0]);
         for number in [72, 0, 72, image.len() as u64] {
             binary.extend(number.to_le_bytes());
@@ -241,7 +242,7 @@ fn offload_binaries_hold_annotated_images() {
     assert_eq!(changed, 2);
 }
 
-/// Cut and damaged containers give an error or a file, and no panic.
+/// Truncated and damaged containers result in an error or a file, and never in a panic.
 #[test]
 fn damaged_containers_are_survived() {
     for name in [
@@ -282,7 +283,7 @@ fn damaged_containers_are_survived() {
     }
 }
 
-/// The command says in which part something was left alone.
+/// The command takes containers like single code objects.
 #[test]
 fn the_command_takes_containers() {
     let input = fixture("corpus/bundle/host-fatbin.o");

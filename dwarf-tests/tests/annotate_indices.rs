@@ -34,13 +34,13 @@ fn hex(text: &str) -> Option<u64> {
     u64::from_str_radix(&digits, 16).ok()
 }
 
-/// The number after a key of a line.
+/// Returns the number after a key in a line.
 fn after(line: &str, key: &str) -> Option<u64> {
     let (_, rest) = line.split_once(key)?;
     hex(rest.trim_start())
 }
 
-/// The offsets of the entries and the units of `.debug_info`, in order, with their tags.
+/// Returns the offsets of the entries and units of `.debug_info`, in order, with their tags.
 fn entries(dwarfdump: &Path, file: &Path) -> Vec<(u64, String)> {
     let text = dump(dwarfdump, &["--debug-info"], file);
     let lines = text.lines().filter_map(|line| {
@@ -54,7 +54,7 @@ fn entries(dwarfdump: &Path, file: &Path) -> Vec<(u64, String)> {
     lines.collect()
 }
 
-/// The names of a section, each with the offset of its entry in `.debug_info`.
+/// Returns the names in a section, each with the offset of its entry in `.debug_info`.
 fn names(text: &str, section: &str) -> Vec<(String, u64)> {
     let mut found = Vec::new();
     let (mut units, mut unit, mut name) = (Vec::new(), 0, String::new());
@@ -85,7 +85,7 @@ fn names(text: &str, section: &str) -> Vec<(String, u64)> {
         } else if let Some(n) = after(line, "DW_IDX_compile_unit: ") {
             unit = units[n as usize];
         }
-        // The attributes of an entry end with its bracket.
+        // A closing bracket ends the attributes of an entry.
         if line == "}"
             && let Some(at) = offset.take()
         {

@@ -1,8 +1,7 @@
 //! Compares the additions of `annotate --locations` to location lists with the true values of variables.
 //!
-//! No parameter of the stopped programs is constant. Here parameters that never change are made constant, by changing the entry of their
-//! type to the constant type, which the programs have. Their location lists are checked unchanged, and as if the compiler had lost most
-//! entries.
+//! No parameter of the stopped programs is constant. The tests change the entries of parameters that never change to refer to the constant
+//! type, which the programs contain. Their location lists are checked as they are, and also as if the compiler had lost most entries.
 
 #![allow(
     clippy::unwrap_used,
@@ -34,12 +33,12 @@ use serde_json::Value as Json;
 
 type Bytes<'a> = gimli::EndianSlice<'a, gimli::LittleEndian>;
 
-/// An entry: its tag, its name, the type that it refers to, and the offset of that reference in the section.
+/// An entry: its tag, name and type, with the offset of the type reference in the section.
 struct Entry {
     offset: usize,
     tag: gimli::DwTag,
     name: String,
-    /// The function that it is in.
+    /// The name of the function that contains the entry.
     function: String,
     ty: Option<(usize, usize)>,
 }
@@ -90,10 +89,10 @@ fn entries(object: &CodeObject<'_>) -> Vec<Entry> {
     found
 }
 
-/// A function and a parameter of it.
+/// The name of a function, and of one of its parameters.
 type Parameter = (String, String);
 
-/// The file with constant types for some parameters.
+/// Returns the file with constant types for some parameters.
 fn with_constants(file: &[u8], names: &BTreeSet<Parameter>) -> Vec<u8> {
     let object = CodeObject::parse(file).unwrap();
     let entries = entries(&object);
@@ -122,7 +121,7 @@ fn with_constants(file: &[u8], names: &BTreeSet<Parameter>) -> Vec<u8> {
     changed
 }
 
-/// The parameters that have one value only in every activation, wherever the program stopped.
+/// Returns the parameters that had a single value in every activation, at every stop.
 fn unchanged(everhad: &Json) -> BTreeSet<Parameter> {
     let (mut all, mut changed) = (BTreeSet::new(), BTreeSet::new());
     for snapshot in everhad["snapshots"].as_object().unwrap().values() {
@@ -154,7 +153,7 @@ fn given(file: &[u8], wave: &Snapshot, mut look: impl FnMut(&[VariableValue<'_>]
     look(&frame.variables(&mut TypeTable::default()).unwrap());
 }
 
-/// The bytes of each variable of a frame in each lane, by its number and name.
+/// Returns the bytes of each variable of a frame in each lane, by its number and name.
 fn values(file: &[u8], wave: &Snapshot) -> BTreeMap<(usize, String, u8), String> {
     let mut found = BTreeMap::new();
     given(file, wave, |values| {
@@ -214,7 +213,8 @@ fn uleb(mut value: u64, size: usize) -> Vec<u8> {
     }
 }
 
-/// Returns a file in which each location list entry of some parameters ends after its first instruction, as if the compiler had lost them.
+/// Returns a file in which each location list entry of some parameters ends after its first instruction, as if the compiler had lost the
+/// rest.
 fn with_short_lists(file: &[u8], names: &BTreeSet<Parameter>) -> Vec<u8> {
     let object = CodeObject::parse(file).unwrap();
     let program = Program::load(&object).unwrap();
@@ -264,12 +264,12 @@ fn with_short_lists(file: &[u8], names: &BTreeSet<Parameter>) -> Vec<u8> {
     changed
 }
 
-/// Checks a case; returns how many lane values are given that were not before.
+/// Checks a case. Returns the number of lane values that were not given before.
 fn check(folder: &Path, name: &str, style: &str) -> usize {
     let everhad = json(&folder.join("everhad.json"));
     let truth = json(&folder.join("truth.json"));
     let file = std::fs::read(folder.join(format!("{name}.{style}"))).unwrap();
-    // Nothing is constant, so that nothing is known to be current.
+    // No parameter is constant yet, so no value is known to be current.
     assert!(annotated(&file, true).locations.is_empty());
     let names = unchanged(&everhad);
     let constant = with_constants(&file, &names);
@@ -295,7 +295,7 @@ fn check(folder: &Path, name: &str, style: &str) -> usize {
     new
 }
 
-/// The output is well-formed, and covers what the report says.
+/// Checks that the output is well-formed, and covers the ranges in the report.
 fn check_file(before: &[u8], found: &Annotated, name: &str) {
     let findings = |file: &[u8]| {
         let object = CodeObject::parse(file).unwrap();
@@ -346,7 +346,7 @@ fn values_that_are_added_are_true() {
     assert!(new.values().sum::<usize>() >= 64, "{new:?}");
 }
 
-/// The command reports them.
+/// The command reports the added locations.
 #[test]
 fn the_command_lists_variables() {
     let folder = fixture("lost/across-gfx1100-O2");

@@ -1,5 +1,5 @@
-//! Annotates a hand-made object that has every form and operation that refers to an entry, in units of all versions. gimli
-//! resolves each reference before and after.
+//! Annotates a hand-made object in which every form and every operation refers to an entry, in units of all versions. gimli resolves each
+//! reference before and after.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -27,7 +27,7 @@ enum Part {
     Bytes(Vec<u8>),
     /// The offset of an entry, by its name.
     Entry(&'static str, Offset),
-    /// After its length as LEB128.
+    /// Parts with their length in front, as LEB128.
     Nested(Vec<Part>),
 }
 
@@ -36,15 +36,15 @@ enum Part {
 enum Offset {
     /// An offset in the unit, in a field of this many bytes.
     Unit(usize),
-    /// By its offset in the unit, encoded as LEB128.
+    /// An offset in the unit, encoded as LEB128.
     Leb128(usize),
-    /// By its offset in the section.
+    /// An offset in the section.
     Section(usize),
 }
 
 use Offset::{Leb128, Section as InSection, Unit as InUnit};
 
-/// An entry, whose name says which entry it refers to: `call4 -> t1`.
+/// An entry. Its name has the name of the entry that it refers to: `call4 -> t1`.
 struct Entry {
     name: String,
     tag: DwTag,
@@ -52,7 +52,7 @@ struct Entry {
     attributes: Vec<(DwAt, DwForm, Vec<Part>)>,
 }
 
-/// A unit: its version, and its entries. One without a tag ends the children before it.
+/// A unit: its version, and its entries. An entry without a tag ends a list of children.
 struct Unit {
     version: u16,
     entries: Vec<Entry>,
@@ -71,7 +71,7 @@ struct Made {
 }
 
 impl Made {
-    /// Appends parts; entries are where they were found to be.
+    /// Appends parts, with the offsets of entries from the previous pass.
     fn parts(&self, parts: &[Part], unit: usize, out: &mut Vec<u8>) {
         for part in parts {
             match part {
@@ -108,7 +108,8 @@ impl Made {
                 body.push(0);
                 continue;
             }
-            // The codes descend, except that the first is the highest: the next has one byte more than those of functions.
+            // The codes descend, except that the first is the highest. So the code of the first entry is longer than the codes of
+            // functions.
             let code = match number {
                 0 => 200,
                 number => (unit.entries.len() - number) as u64,
@@ -152,7 +153,7 @@ fn padded(mut value: usize, size: usize) -> Vec<u8> {
     bytes
 }
 
-/// The length of a block or expression, and its contents. Sizes do not depend on the offsets of entries.
+/// Returns the length of a block or expression, and its contents. Sizes do not depend on the offsets of entries.
 fn block(form: DwForm, parts: Vec<Part>) -> Vec<Part> {
     let mut bytes = Vec::new();
     Made::default().parts(&parts, 0, &mut bytes);
@@ -181,7 +182,7 @@ fn entry(name: &str, tag: DwTag, attributes: Vec<(DwAt, DwForm, Vec<Part>)>) -> 
     }
 }
 
-/// The end of the children.
+/// Returns the end of a list of children.
 fn end() -> Entry {
     entry("", DwTag(0), Vec::new())
 }
@@ -197,7 +198,7 @@ fn root(name: &str) -> Entry {
     root
 }
 
-/// A function of the code, by its number.
+/// Returns the entry of a function by its number in the code.
 fn function(name: &str, number: u64) -> Entry {
     let size = CODE.len() as u64;
     let address = 0x1000 + number * size;
@@ -217,7 +218,7 @@ fn target(name: &str) -> Entry {
     entry(name, DW_TAG_base_type, attributes)
 }
 
-/// A variable that refers to an entry by the value of an attribute.
+/// Returns a variable with an attribute that refers to an entry.
 fn refers(what: &str, to: &str, name: DwAt, form: DwForm, parts: Vec<Part>) -> Entry {
     entry(
         &format!("{what} -> {to}"),
@@ -233,16 +234,17 @@ const CODE: [u8; 28] = [
     0x62, 0x01, 0xfe, 0xbe, 0x01, 0x05, 0x02, 0x68, 0x1e, 0x1d, 0x80, 0xbe,
 ];
 
-/// Every operation that refers to an entry: its name, and its bytes. Source: DWARF 5 §7.7.1; for GNU's GCC's include/dwarf2.def.
+/// Returns every operation that refers to an entry: its name, and its bytes. Sources: DWARF 5 §7.7.1, and GCC's include/dwarf2.def for the
+/// GNU operations.
 fn operations(to: &'static str) -> Vec<(&'static str, Vec<Part>)> {
     let code = |code: u8| raw([code]);
     let unit = |size| Part::Entry(to, InUnit(size));
     let section = Part::Entry(to, InSection(4));
-    // As short as it can be where the entry is, and as LLVM writes it.
+    // The shortest encoding for the offset, and the padded encoding of LLVM.
     let leb128 = Part::Entry(to, Leb128(2));
     let long = Part::Entry(to, Leb128(4));
     let call = vec![code(0x99), unit(4)];
-    // DW_OP_regval_type of register 2560, then DW_OP_convert to the generic type, which is no entry.
+    // DW_OP_regval_type of register 2560, then DW_OP_convert to the generic type, which has no entry.
     let typed = |regval, convert| {
         vec![
             code(regval),
@@ -262,7 +264,7 @@ fn operations(to: &'static str) -> Vec<(&'static str, Vec<Part>)> {
         ("entry_value", vec![code(0xa3), Part::Nested(call.clone())]),
         (
             "entry_value of entry_value",
-            // DW_OP_lit1, DW_OP_drop before it, so that it is not where its entry value begins.
+            // DW_OP_lit1 and DW_OP_drop come first, so that the nested entry value is not at the start of its expression.
             vec![
                 raw([0x31, 0x13, 0xa3]),
                 Part::Nested(vec![
@@ -306,13 +308,13 @@ fn operations(to: &'static str) -> Vec<(&'static str, Vec<Part>)> {
     ]
 }
 
-/// All operations by which an expression can refer to an entry of another unit.
+/// Returns all operations by which an expression can refer to an entry of another unit.
 fn calls_elsewhere(to: &'static str) -> Vec<Part> {
     let section = Part::Entry(to, InSection(4));
     vec![raw([0x9a]), section.clone(), raw([0xf2]), section, raw([0])]
 }
 
-/// A list of an expression for all code: `DW_LLE_start_length`, or offsets from the start of the unit.
+/// Returns a list with one expression for all code: with `DW_LLE_start_length`, or with offsets from the start of the unit.
 fn list(version: u16, parts: Vec<Part>) -> Vec<Part> {
     match version {
         5 => {
@@ -336,7 +338,7 @@ fn list(version: u16, parts: Vec<Part>) -> Vec<Part> {
     }
 }
 
-/// The units, and the lists in `.debug_loclists` and `.debug_loc` with the unit that each is of.
+/// The units, and the lists in `.debug_loclists` and `.debug_loc`, each with the number of its unit.
 type Everything = (Vec<Unit>, [Vec<(usize, Vec<Part>)>; 2]);
 
 fn everything() -> Everything {
@@ -358,7 +360,7 @@ fn everything() -> Everything {
     };
     let call = |to| vec![raw([0x99]), Part::Entry(to, InUnit(4))];
 
-    // Fillers that make offsets too long for seven bits, and later for a byte.
+    // Fillers that make some offsets longer than seven bits, and later ones longer than a byte.
     let filler = |length| entry(&"-".repeat(length), DW_TAG_variable, Vec::new());
     let mut new = vec![root("new"), filler(85), target("a0")];
     new.push(refers(
@@ -407,13 +409,13 @@ fn everything() -> Everything {
             DW_FORM_sec_offset,
             parts,
         ));
-        // Nothing is added to a function that says where its lanes are.
+        // This function describes its lanes, so nothing is added to it.
         let parts = add(&mut new_lists, 0, 5, call(to));
         let mut lanes = function(&format!("lanes -> {to}"), 2);
         lanes.attributes.push((LANE_PC, DW_FORM_sec_offset, parts));
         new.push(lanes);
     }
-    // The first list by its number.
+    // The first list is referred to by its number.
     let base = (DW_AT_loclists_base, DW_FORM_sec_offset, offset(12));
     new[0].attributes.push(base);
     let first = (DW_AT_location, DW_FORM_loclistx, vec![raw([0])]);
@@ -427,7 +429,7 @@ fn everything() -> Everything {
         (DW_FORM_block4, "b1"),
         (DW_FORM_block, "b1"),
     ] {
-        // Readers take it for an expression, although DWARF 4 has a form for those.
+        // Readers take the block for an expression, although DWARF 4 has another form for expressions.
         old.push(refers(
             &form.to_string(),
             to,
@@ -541,12 +543,12 @@ fn everything() -> Everything {
     (units.into(), [new_lists, old_lists])
 }
 
-/// The file.
+/// Returns the object.
 fn object() -> Vec<u8> {
     let (units, lists) = everything();
     let mut places = BTreeMap::new();
     let mut made = Made::default();
-    // Once to find where entries are, and once with that.
+    // The first pass finds the offsets of entries, and the second uses them.
     for _ in 0..2 {
         made = Made {
             places,
@@ -569,7 +571,7 @@ fn object() -> Vec<u8> {
         }
         bytes
     });
-    // DWARF 5 §7.29: one list is in the table, right after it.
+    // DWARF 5 §7.29: the table has one offset, whose list follows it.
     let length = u32::try_from(new_lists.len() - 4).unwrap();
     let header = [
         length.to_le_bytes(),
@@ -578,7 +580,7 @@ fn object() -> Vec<u8> {
         [4, 0, 0, 0],
     ];
     new_lists[..16].copy_from_slice(&header.concat());
-    // DWARF 5 §6.1.2: a set without ranges for each unit.
+    // DWARF 5 §6.1.2: each unit has a set without ranges.
     let aranges = starts.iter().take(units.len()).flat_map(|start| {
         let start = u32::try_from(*start).unwrap().to_le_bytes();
         let header = [&28_u32.to_le_bytes()[..], &[2, 0], &start, &[8, 0]].concat();
@@ -619,7 +621,7 @@ impl Reader {
         let object = CodeObject::parse(file).unwrap();
         let dwarf = Dwarf::load(|id| {
             let section = object.section(id.name()).unwrap().unwrap_or_default();
-            // It lives as long as the test.
+            // The section is leaked, so that it lives as long as the test.
             let section: &'static [u8] = section.to_vec().leak();
             Ok::<_, Error>(EndianSlice::new(section, LittleEndian))
         });
@@ -656,7 +658,7 @@ impl Reader {
                         continue;
                     }
                     let found: &mut Found = read.entry(name.clone()).or_default();
-                    // Functions get expressions of operations that gimli does not know.
+                    // Functions get expressions with operations that gimli does not know.
                     let is_function = entry.tag() == DW_TAG_subprogram && !name.contains("->");
                     for attribute in entry.attrs() {
                         match attribute.value() {
@@ -748,7 +750,7 @@ impl Reader {
     }
 }
 
-/// The units that `.debug_aranges` names.
+/// Returns the names of the units in `.debug_aranges`.
 fn units_of_ranges(file: &[u8]) -> Vec<String> {
     let dwarf = Reader::new(file).dwarf;
     let ranges = dwarf.debug_aranges.reader().slice();

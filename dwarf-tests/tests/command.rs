@@ -1,7 +1,7 @@
 //! Tests the command line: its text output, its exit statuses, and that JSON output is valid.
 //!
-//! Texts are checked in under `snapshots/` and reviewed like code. Other tests check the values in them (`variables.rs`, `object.rs`);
-//! those of the built-in example are checked here.
+//! The expected texts are in `snapshots/`, and are reviewed like code. Other tests check the values in them (`variables.rs`, `object.rs`).
+//! The values of the built-in example are checked here.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -22,14 +22,14 @@ fn run(arguments: &str) -> Ran {
     hetdwarf(arguments.split_whitespace())
 }
 
-/// The output of a command that has to do its work.
+/// Runs a command that must succeed, and returns its output.
 fn done(arguments: &str) -> String {
     let ran = run(arguments);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{arguments}");
     ran.out
 }
 
-/// `vars` of a case, a wave of it, and more arguments.
+/// Returns the arguments of `vars` for a wave of a case, with more arguments.
 fn vars(case: &str, wave: &str, more: &str) -> String {
     format!(
         "vars fixtures/waves/{case}/{case}.rocm.hsaco --wave fixtures/waves/{case}/{wave}.json {more}"
@@ -66,7 +66,7 @@ fn help() {
     assert!(done("--version").starts_with("hetdwarf "));
 }
 
-/// Values are checked in `print.rs`; this is how they look.
+/// `print.rs` checks the values; this test checks their layout.
 #[test]
 fn print() {
     let ask = |case: &str, wave: &str, more: &[&str]| {
@@ -145,7 +145,7 @@ fn registers() {
         );
     }
     assert!(done("regs v42 --wave-size 64").contains("\n2602 "));
-    // Reserved numbers are one row, not hundreds.
+    // Reserved numbers share one row.
     assert_eq!(done("regs 1200-1300").lines().count(), 2);
 }
 
@@ -192,12 +192,12 @@ fn the_dialect_is_that_of_the_bytes() {
 }
 
 /// Entries that an expression refers to are read as in `vars`. The location of `a` of `mid`, the entry at 0x7c of the object that LLVM
-/// writes without the extensions, is `fbreg +4, lit5, swap, xderef`. Exactly as specified it is a value of 64 bits, but it means a place in
-/// private memory. `truth.json`: `a` is 3 in lane 3, and 5 in lane 5.
+/// writes without the extensions, is `fbreg +4, lit5, swap, xderef`. Exactly as specified this is a value of 64 bits, but LLVM means a
+/// place in private memory. `truth.json`: `a` is 3 in lane 3, and 5 in lane 5.
 #[test]
 fn eval_reads_what_an_expression_refers_to_as_vars_does() {
     let object = "--object fixtures/waves/calls/calls.hsaco --wave fixtures/waves/calls/w02.json";
-    // 0x99 is DW_OP_call4, of an offset in the unit (DWARF 5 §2.5.1.5).
+    // 0x99 is DW_OP_call4 with an offset in the unit (DWARF 5 §2.5.1.5).
     let options = "--tolerant --frame 0 --lane 3,5 --read 32 --format json --hex 997c000000";
     let answer: Value = serde_json::from_str(&done(&format!("eval {object} {options}"))).unwrap();
     let lanes = answer["lanes"].as_array().unwrap();
@@ -210,8 +210,8 @@ fn eval_reads_what_an_expression_refers_to_as_vars_does() {
     assert_eq!(place["address_space"], "private_lane", "{place}");
 }
 
-/// The same holds without a wave: `line`, the entry at 0x34, is `addrx 0, lit3, swap, xderef`. Exactly as specified it is read from local
-/// memory, but it means a place there: its start, or the address that a later link assigns.
+/// Without a wave, entries are read in the same way: `line`, the entry at 0x34, is `addrx 0, lit3, swap, xderef`. Exactly as specified it
+/// is read from local memory, but LLVM means a place there: its start, or the address that a later link assigns.
 #[test]
 fn eval_without_a_wave_reads_entries_as_they_are_meant() {
     let object = "--object fixtures/corpus/llvm22/lds-gfx1100-O2.hsaco";
@@ -249,7 +249,7 @@ fn tables_fit_the_terminal() {
             tables.iter().all(|line| line.chars().count() <= width),
             "{width}:\n{text}"
         );
-        // The lines are used: two more columns would not fit.
+        // The width is used: two more columns would not fit.
         assert!(
             tables.iter().any(|line| line.chars().count() + 12 > width),
             "{width}:\n{text}"
@@ -319,7 +319,7 @@ fn manual_pages() {
     assert!(page.contains("\\-\\-source\\-dir"), "{page}");
 }
 
-/// A folder for files that a test makes.
+/// A folder for a test's files.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -344,7 +344,7 @@ fn read(path: impl AsRef<Path>) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-/// An x86-64 object of no sections: just the header.
+/// Returns an x86-64 object without sections, which is only a header.
 fn host_object() -> Vec<u8> {
     let mut header = vec![0; 64];
     header[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
@@ -380,7 +380,7 @@ fn messages(folder: &Folder, commands: &[(&str, &str)]) -> String {
             err.starts_with("error: ") && err.contains(names),
             "{arguments}\n{err}"
         );
-        // A list to choose from may follow.
+        // A list of valid choices may follow.
         assert!(
             err.lines().count() == 1 || err.contains("; choose one of:\n"),
             "{arguments}\n{err}"
@@ -452,13 +452,13 @@ fn files_that_cannot_be_read_are_named() {
     assert_snapshot!("errors-files", messages(&folder, &commands));
 }
 
-/// A text with a part replaced that has to be in it.
+/// Returns a text in which one part, which must occur, is replaced.
 fn with(text: &str, old: &str, new: &str) -> Vec<u8> {
     assert!(text.contains(old), "{old}");
     text.replace(old, new).into_bytes()
 }
 
-/// A snapshot without its vector registers.
+/// Returns a snapshot without its vector registers.
 fn without_lists(snapshot: &[u8]) -> Vec<u8> {
     let mut snapshot: Value = serde_json::from_slice(snapshot).unwrap();
     let registers = snapshot["registers"].as_object_mut().unwrap();
@@ -490,7 +490,7 @@ fn a_wave_on_another_processor_is_told() {
             "{command}"
         );
     }
-    // Code for a generic processor runs on those that it stands for.
+    // Code for a generic processor runs on the processors that it covers.
     let generic = "fixtures/corpus/llvm22/small-gfx11-generic-O0.hsaco";
     let ran = run(&format!("unwind {generic} --wave {STOP}"));
     assert_eq!(ran.err, "");
@@ -506,7 +506,7 @@ fn a_dwo_file_is_used() {
         "registers": {"exec": "0xff"}, "memory": []}"#;
     folder.file("stop.json", wave.as_bytes());
     let wave = folder.0.join("stop.json");
-    // Without it there is only the symbol.
+    // Without the file, only the symbol is known.
     for command in ["unwind", "lane-pc"] {
         let arguments = format!("{command} {object} --wave {}", wave.display());
         let alone = done(&arguments);
@@ -568,7 +568,7 @@ fn values_of_options_that_make_no_sense_are_named() {
     );
 }
 
-/// Errors of the argument parser take more lines, since they include suggestions.
+/// An error of the argument parser can have several lines, because it includes suggestions.
 #[test]
 fn wrong_options_are_no_answer_either() {
     for arguments in [
@@ -639,7 +639,7 @@ fn info_as_json_has_what_the_text_has() {
     ))
     .unwrap();
     let object = &document["object"];
-    // As llvm-readelf and llvm-dwarfdump show it.
+    // The values are as llvm-readelf and llvm-dwarfdump show them.
     assert_eq!(object["target"], "gfx90a");
     assert_eq!(object["features"]["xnack"], "any");
     assert_eq!(object["kernels"][0]["name"], "calls");
@@ -659,10 +659,10 @@ fn info_as_json_has_what_the_text_has() {
 fn exit_statuses() {
     let status = |arguments: &str| run(arguments).status;
     assert_eq!(status("eval --expr lit1"), 0);
-    // Bad news: it cannot be evaluated, nothing can be read.
+    // The result is negative if the expression cannot be evaluated, or nothing can be read.
     assert_eq!(status("eval --expr drop"), 1);
     assert_eq!(status("eval --expr drop --format json"), 1);
-    // Odd lanes are inactive there and wait. Their variables are those at the position where they wait.
+    // Odd lanes are inactive and wait elsewhere. Their variables are shown for the position where they wait.
     assert_eq!(status(&vars("calls", "w09", "--lane 4")), 0);
     assert_eq!(status(&vars("calls", "w09", "--lane 5")), 0);
     assert_eq!(status(&vars("calls", "w09", "--name nothing")), 1);
@@ -670,7 +670,7 @@ fn exit_statuses() {
     assert_eq!(status("help"), 0);
 }
 
-/// The guide for debugger authors shows a snapshot.
+/// The guide for debugger authors contains a snapshot.
 #[test]
 fn the_snapshot_of_the_guide_is_read() {
     let guide = String::from_utf8(read(package().join("../docs/debugger.md"))).unwrap();
@@ -694,7 +694,7 @@ fn the_snapshot_of_the_guide_is_read() {
     );
 }
 
-/// Damaged objects are reported as damaged, or described as far as they can be read.
+/// A damaged object is reported, or is described as far as it can be read.
 #[test]
 fn damaged_objects_do_not_end_the_program() {
     let folder = Folder::new("damaged");
@@ -748,7 +748,7 @@ fn a_bad_dwo_file_is_named() {
     }
 }
 
-/// A wrong pattern is found before anything is printed.
+/// A wrong pattern is reported before anything is printed.
 #[test]
 fn a_wrong_pattern_prints_nothing() {
     for format in ["text", "json"] {

@@ -12,7 +12,7 @@ fn docs() -> PathBuf {
     package().join("../docs")
 }
 
-/// The commands in the order of the help text, each with its purpose.
+/// Returns the commands in the order of the help text, each with its purpose.
 fn commands() -> Vec<(String, String)> {
     let help = hetdwarf(["--help"]).out;
     let (_, list) = help.split_once("Commands:\n").unwrap();
@@ -31,7 +31,7 @@ fn commands() -> Vec<(String, String)> {
     found
 }
 
-/// The rows of `docs/exit-status.md` by command.
+/// Returns the rows of `docs/exit-status.md` by command.
 fn statuses() -> BTreeMap<String, Vec<String>> {
     let text = std::fs::read_to_string(docs().join("exit-status.md")).unwrap();
     let (_, table) = text.split_once("## Every command").unwrap();
@@ -46,7 +46,7 @@ fn statuses() -> BTreeMap<String, Vec<String>> {
     found
 }
 
-/// The documents that each command prints, by the pages of `docs/documents`.
+/// Returns the documents that each command prints, from the pages of `docs/documents`.
 fn documents() -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut files: Vec<_> = std::fs::read_dir(docs().join("documents"))

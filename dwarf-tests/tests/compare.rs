@@ -1,5 +1,5 @@
-//! Tests `hetdwarf compare` on pairs of objects, assembled from clang's output for the sources of the corpus, one of which has lost
-//! something.
+//! Tests `hetdwarf compare` on pairs of objects that are assembled from clang's output for the sources of the corpus. One object of each
+//! pair has lost something.
 
 #![allow(
     clippy::unwrap_used,
@@ -26,7 +26,7 @@ struct Tools {
 }
 
 impl Tools {
-    /// * `name`: of the folder for the files.
+    /// * `name`: the name of the folder for the files.
     fn find(name: &str) -> Option<Tools> {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&folder).unwrap();
@@ -46,7 +46,7 @@ impl Tools {
         assert!(ran.status.success(), "{arguments:?}: {err}");
     }
 
-    /// The assembler text of a source of the corpus.
+    /// Returns the assembler text of a source of the corpus.
     fn assembly(&self, source: &str) -> String {
         let path = fixture("corpus/src").join(source);
         let language = ["-x", "cl", "-cl-std=CL2.0", "-nogpulib"];
@@ -113,7 +113,7 @@ fn lines_with(text: &str, what: &str) -> Vec<usize> {
     found.map(|(number, _)| number).collect()
 }
 
-/// `count` of some places, evenly spread.
+/// Returns `count` of the given places, evenly spread.
 fn spread(places: &[usize], count: usize) -> Vec<usize> {
     assert!(places.len() >= count, "{} places", places.len());
     (0..count)
@@ -121,7 +121,7 @@ fn spread(places: &[usize], count: usize) -> Vec<usize> {
         .collect()
 }
 
-/// A text with other lines in place of some.
+/// Returns a text in which some lines are replaced.
 fn replaced(text: &str, lines: core::ops::Range<usize>, by: &str) -> String {
     let all: Vec<&str> = text.lines().collect();
     let mut made = all[..lines.start].join("\n");
@@ -132,7 +132,7 @@ fn replaced(text: &str, lines: core::ops::Range<usize>, by: &str) -> String {
     made
 }
 
-/// The text without an entry of a location list, which starts at a line.
+/// Returns the text without the location list entry that starts at a line.
 fn without_entry(text: &str, at: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let is_next = |line: &str| line.contains("DW_LLE_");
@@ -143,14 +143,14 @@ fn without_entry(text: &str, at: usize) -> String {
     replaced(text, at..at + 1 + size, "")
 }
 
-/// The text with an entry that ends four bytes after its start.
+/// Returns the text with a location list entry that ends four bytes after its start.
 fn with_short_entry(text: &str, at: usize) -> String {
     let start = text.lines().nth(at + 1).unwrap();
     let end = start.replacen("-.L", "+4-.L", 1);
     replaced(text, at + 2..at + 3, &format!("{end}\n"))
 }
 
-/// The text in which a variable is none: its entry has an abbreviation with the same attributes and another tag.
+/// Returns the text without a variable: its entry gets an abbreviation with the same attributes and another tag.
 fn without_variable(text: &str, at: usize) -> String {
     let line = text.lines().nth(at).unwrap();
     let number = line.split(['[', ']']).nth(1).unwrap();
@@ -182,7 +182,7 @@ fn compared(old: &[u8], new: &[u8]) -> Comparison {
     found
 }
 
-/// Returns the number of variables that lost something, and of those that gained.
+/// Returns the number of variables that lost coverage, and of variables that gained.
 fn changes(found: &Comparison) -> [usize; 2] {
     let variables = found.functions.iter().flat_map(|one| &one.variables);
     let (lost, gained): (Vec<_>, Vec<_>) = variables.partition(|one| one.is_loss());
@@ -195,7 +195,7 @@ fn differences(found: &Comparison) -> [usize; 2] {
     [rows, lines]
 }
 
-/// Twenty losses and more, each planted in an object that is otherwise the same.
+/// Each of over twenty losses is planted in an object that is otherwise the same.
 #[test]
 fn planted_losses_are_found() {
     let Some(tools) = Tools::find("compare-losses") else {
@@ -240,7 +240,7 @@ fn planted_losses_are_found() {
         for (what, changed) in losses {
             let new = tools.object(&changed, &[]);
             if tools.covered(&new) == tools.covered(&old) {
-                // It was so short before, or the entry is outside of the scope.
+                // The entry was already that short, or is outside of the scope.
                 continue;
             }
             let found = compared(&old, &new);
@@ -248,7 +248,7 @@ fn planted_losses_are_found() {
             assert_eq!(differences(&found), [0, 0], "{source}: {what}");
             assert!(found.fell_by_more_than(0.0), "{source}: {what}");
             assert!(!found.fell_by_more_than(100.0), "{source}: {what}");
-            // The other way round it is gained.
+            // In the other direction, the change is a gain.
             let back = compared(&new, &old);
             assert_eq!(changes(&back), [0, 1], "{source}: {what}");
             assert!(!back.fell_by_more_than(0.0), "{source}: {what}");
@@ -286,7 +286,7 @@ fn planted_losses_are_found() {
     assert!(pairs >= 35, "{pairs}");
 }
 
-/// Neither where code and data are, nor the order of sections changes anything.
+/// Neither the addresses of code and data nor the order of sections make a difference.
 #[test]
 fn other_places_are_no_difference() {
     let Some(tools) = Tools::find("compare-places") else {
@@ -366,7 +366,7 @@ fn the_command_tells_what_fell() {
     );
 }
 
-/// A wrong path and a compiler that renames its kernels must not pass.
+/// A wrong path, or a compiler that renames its kernels, must not pass.
 #[test]
 fn nothing_in_common_is_an_error() {
     let folder = "fixtures/corpus/llvm22";
@@ -378,8 +378,8 @@ fn nothing_in_common_is_an_error() {
     assert!(ran.out.contains("only the old version has "), "{}", ran.out);
 }
 
-/// All functions together gained, and two lost: of `scalar_heavy` 47.8 of 100 bytes had a location, and 43.4 have one; of `live_across`
-/// 12.9 and 12.0 (llvm-dwarfdump --statistics has the sums).
+/// The total coverage rose, but two functions lost: in `scalar_heavy`, 47.8 of 100 bytes had a location, and now 43.4 have one. In
+/// `live_across` it was 12.9, and is now 12.0 (llvm-dwarfdump --statistics has the sums).
 #[test]
 fn the_verdict_names_the_functions_that_fell() {
     let [old, new] =

@@ -35,7 +35,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().unwrap()
 }
 
-/// Checks that two values that both documents have are the same number, text or list.
+/// Checks that two values in both documents are the same number, text or list.
 fn same(found: &Value, truth: &Value, what: &str) {
     match (found, truth) {
         (Value::Array(found), Value::Array(truth)) => {
@@ -53,7 +53,7 @@ fn same(found: &Value, truth: &Value, what: &str) {
     }
 }
 
-/// Every field that both have.
+/// Compares every field that both documents have.
 fn same_fields(found: &Value, truth: &Value, what: &str) {
     let mut common = 0;
     for (name, value) in truth.as_object().unwrap() {
@@ -76,7 +76,7 @@ fn same_lists(found: &Value, truth: &Value, name: &str) {
     }
 }
 
-/// `stop` is a list in the document, and `none` and `running` are empty ones.
+/// Returns the truth with `stop` as a list, as in the document. `none` and `running` become empty lists.
 fn with_stop_lists(truth: &Value) -> Value {
     let mut truth = truth.clone();
     for wave in truth["waves"].as_array_mut().unwrap() {
@@ -84,7 +84,7 @@ fn with_stop_lists(truth: &Value) -> Value {
             "none" | "running" => value!([]),
             stop => value!([stop]),
         };
-        // Only set where it is so.
+        // No wave of the case was halted at launch.
         assert_eq!(wave["halted_at_launch"], false);
     }
     truth
@@ -161,7 +161,7 @@ fn unwind(object: &Path, snapshot: &Path) -> Value {
     document(&ran)
 }
 
-/// A frame of `unwind` as the line of a stack.
+/// Formats a frame of `unwind` like a line of a core's stacks.
 fn frame_text(frame: &Value) -> String {
     let file = frame["file"].as_str().unwrap().rsplit('/').next().unwrap();
     let inlined = match frame["kind"].as_str().unwrap() {
@@ -222,7 +222,7 @@ fn damaged_files_end_as_the_truth_expects() {
     }
 }
 
-/// Two files: the problem names the one that has the bytes.
+/// With two files, the problem names the file that contains the bytes.
 #[test]
 fn problems_name_the_file_of_their_offset() {
     let folder = Folder::of("bad-link-cycle");
@@ -250,7 +250,7 @@ fn what_cannot_be_opened_is_an_error() {
         assert!(ran.err.contains(text), "{}", ran.err);
     }
     assert_eq!(core(&folder, &[], &[]).status, 2);
-    // The other one is another process.
+    // The second file counts as another process.
     let ran = core(&folder, &["merged.core", "text"], &[]);
     assert_eq!(ran.status, 2);
     assert!(ran.out.contains("1 file could not be read"), "{}", ran.out);
@@ -276,7 +276,7 @@ fn waves_are_grouped_as_asked() {
     let count = |by| list(&groups(by)).len();
     assert_eq!((count("none"), count("kernel")), (18, 2));
     assert!(count("line") <= count("stack"));
-    // Those that stopped come first; 13 of them, 5 were running.
+    // Stopped waves come first: 13 stopped, and 5 were running.
     let kernel = groups("kernel");
     let of = |n: usize| (kernel[n]["state"].clone(), list(&kernel[n]["waves"]).len());
     assert_eq!(
@@ -286,12 +286,12 @@ fn waves_are_grouped_as_asked() {
     assert_eq!(kernel[0]["stack"], value!([]));
 }
 
-/// A core whose code object is in a file, and has only its loaded code.
+/// Adds a core whose code object is in a file. The core has only the loaded code.
 fn with_file_object(folder: &Folder, uri: &str) {
     let object = std::fs::read(fixture("waves/calls/calls.rocm.hsaco")).unwrap();
     let mut spec = CoreSpec::new(Generation::Gfx11, 110_000);
     spec.objects = vec![(0x7f40_0000_0000, uri.to_owned())];
-    // The bytes that the loader copies, by the program headers.
+    // These are the bytes that the loader copies, according to the program headers.
     let u64_at = |at: usize| u64::from_le_bytes(object[at..at + 8].try_into().unwrap());
     let headers = usize::from(u16::from_le_bytes(object[56..58].try_into().unwrap()));
     for header in (0..headers).map(|n| 64 + n * 56) {
@@ -358,12 +358,12 @@ fn code_objects_in_files_are_opened_only_where_asked() {
             (&value!(true), &value!("gfx1100"))
         );
     }
-    // One more object, at an address of which the core has nothing.
+    // Adds a code object at an address that the core does not contain.
     let found = document(&run(&["--object", &elsewhere]));
     assert_eq!(list(&found["code_objects"]).len(), 2);
     assert_eq!(found["code_objects"][1]["load_address"], "0x7f5000000000");
 
-    // A file that does not fit is not used: another program, another processor, another address.
+    // A file that does not fit is not used: it has another program, processor or address.
     let lds = fixture("waves/lds/lds.rocm.hsaco").display().to_string();
     let wave64 = fixture("waves/loops-gfx90a/loops-gfx90a.rocm.hsaco")
         .display()
@@ -422,7 +422,7 @@ fn what_is_not_looked_at_in_a_folder_is_said() {
     assert_eq!(found, Vec::<Value>::new());
 }
 
-/// Source is shown only from folders that are named.
+/// Source lines come only from named folders.
 #[test]
 fn the_text_shows_what_faulted_first() {
     let folder = Folder::of("gfx1100");
@@ -433,7 +433,7 @@ fn the_text_shows_what_faulted_first() {
     let plain = core(&folder, GIVEN[0], &[]).out;
     assert!(ran.out.contains("NI int mid(") && !plain.contains("NI int mid("));
     let all = core(&folder, GIVEN[0], &["--all"]).out;
-    // Each of the 13 waves that stopped for a reason but two, and a line for each wave.
+    // All but two of the 13 stopped waves are shown in full, and each wave has a line.
     assert_eq!(all.matches("\nwave ").count() - 1, 11);
     let queues = core(&folder, GIVEN[0], &["--queues"]).out;
     assert!(
@@ -473,7 +473,7 @@ fn the_document_has_the_fields_of_the_contract() {
     }
 }
 
-/// A GPU full of waves: each has its position, and there are as few groups as in a core with one wave of each.
+/// A GPU full of waves has as few groups as a core with one wave at each place, and each wave has its position.
 #[test]
 fn thousands_of_waves_are_a_few_groups() {
     let folder = Folder::of("gfx1100");
@@ -516,7 +516,7 @@ fn thousands_of_waves_are_a_few_groups() {
     assert!(text.lines().count() < 200);
 }
 
-/// `unwind` of a core's wave equals that of its snapshot, however the files are given and the wave is chosen.
+/// `unwind` prints the same for a core's wave as for its snapshot, regardless of how the files and the wave are chosen.
 #[test]
 fn unwind_takes_its_wave_from_a_core() {
     for case in ["gfx1100", "gfx1100-lds", "gfx90a"] {
@@ -535,7 +535,7 @@ fn unwind_takes_its_wave_from_a_core() {
         let truth = truth(case);
         for (index, wave) in (1..).zip(list(&truth["waves"])) {
             let path = |name: &str| fixture(wave[name].as_str().unwrap());
-            // The snapshots say another dispatch than the cores that were made of them.
+            // The snapshots have another dispatch than the cores that were made from them.
             let stack = |mut document: Value| {
                 without_work_items(&mut document);
                 document

@@ -1,4 +1,4 @@
-//! The cost of a wave does not grow with the number of waves of its core: the document with its verdict, workgroups and groups.
+//! Checks that the cost of a wave in the document does not grow with the number of waves, including the verdict, workgroups and groups.
 //!
 //! The cost is measured in steps of the meter, and in allocations, some of which occur in every stack walk. No time is measured.
 
@@ -37,7 +37,7 @@ fn cost(count: u32, request: CoreRequest) -> Cost {
     assert!(document.problems.is_empty(), "{:?}", document.problems);
     let grouped = document.groups.iter().map(|group| group.waves.len());
     assert_eq!(grouped.sum::<usize>(), count as usize);
-    // Only some waves of each place are searched for the access, however many there are.
+    // Only a limited number of waves at each place is searched for the access.
     let faults = || document.waves.iter().filter_map(|wave| wave.fault.as_ref());
     let searched = faults().filter(|fault| !fault.not_searched).count();
     assert!(searched <= 32 && faults().count() > 32, "{searched}");

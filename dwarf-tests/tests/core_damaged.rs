@@ -1,4 +1,4 @@
-//! Runs every command on core files with one error: the intact parts are answered as without the error, and the damaged part is reported.
+//! Runs every command on core files with one error. Answers about the intact parts do not change, and the damaged part is reported.
 
 use dwarf_tests::cores::{Folder, truth};
 use dwarf_tests::{Ran, fixture, hetdwarf, variables, without_work_items};
@@ -8,7 +8,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().unwrap()
 }
 
-/// A command about the merged core of a case.
+/// Runs a command on the merged core of a case.
 fn of_core(folder: &Folder, command: &str, more: &[&str]) -> Ran {
     let core = folder.path("merged.core").display().to_string();
     let start: &[&str] = match command {
@@ -18,7 +18,7 @@ fn of_core(folder: &Folder, command: &str, more: &[&str]) -> Ran {
     hetdwarf(start.iter().chain(more).map(|&text| text.to_owned()))
 }
 
-/// The same command about the snapshot that a wave was made of.
+/// Runs the same command on the snapshot that a wave was made from.
 fn of_snapshot(wave: &Value, command: &str, more: &[&str]) -> Value {
     let path = |name: &str| fixture(wave[name].as_str().unwrap()).display().to_string();
     let (object, snapshot) = (path("object"), path("snapshot"));
@@ -69,7 +69,7 @@ fn an_unknown_dispatch_costs_work_items_only() {
     whole_answers("bad-packet-out");
 }
 
-/// Stacks, variables and lane positions equal those of the snapshots.
+/// Stacks, variables and lane positions are the same as for the snapshots.
 fn whole_answers(case: &str) {
     let folder = Folder::of(case);
     let mut compared = 0;
@@ -100,7 +100,7 @@ fn whole_answers(case: &str) {
     }
 }
 
-/// Without scratch a variable is unchanged or not available, and never has another value.
+/// Without scratch, a variable keeps its value or is not available. It never gets another value.
 #[test]
 fn lost_scratch_costs_what_was_in_it() {
     let case = "bad-scratch-missing";
@@ -142,7 +142,7 @@ fn lost_scratch_costs_what_was_in_it() {
     assert!(ran.out.contains("scratch"), "{}", ran.out);
 }
 
-/// A file without waves can be opened, and the reason is printed. Every query about a wave is an error that says where to look.
+/// A file without waves can be opened, and the reason is printed. A query about a wave fails with an error that names the cause.
 #[test]
 fn a_core_without_waves_says_so() {
     for case in ["bad-save-area-missing", "bad-file-cut"] {
@@ -162,7 +162,7 @@ fn a_core_without_waves_says_so() {
     }
 }
 
-/// Commands that do not query a wave work as far as the code object exists. A page and exported files can be made from any core.
+/// Commands that do not query a wave work if the code object exists. A page and exported files can be made from any core.
 #[test]
 fn code_objects_pages_and_exports_come_from_damaged_cores_too() {
     for (case, has_object, waves) in [

@@ -11,7 +11,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().unwrap()
 }
 
-/// The document of a command about a core.
+/// Returns the document of a command about a core.
 fn document(folder: &Folder, command: &[&str], more: &[&str]) -> Value {
     let core = folder.path("merged.core").display().to_string();
     let arguments = command.iter().copied().chain([core.as_str()]);
@@ -24,7 +24,7 @@ fn document(folder: &Folder, command: &[&str], more: &[&str]) -> Value {
         .unwrap_or_else(|error| panic!("{command:?} {error}: {}", ran.err))
 }
 
-/// Makes the page about a core in the folder.
+/// Writes the page about a core to the folder.
 fn page(folder: &Folder, core: &str, more: &[&str]) -> std::path::PathBuf {
     let (core, out) = (folder.path(core), folder.path("page.html"));
     let (core, out) = (core.to_str().unwrap(), out.to_str().unwrap());
@@ -37,7 +37,7 @@ fn page(folder: &Folder, core: &str, more: &[&str]) -> std::path::PathBuf {
     folder.path("page.html")
 }
 
-/// The folder with the source of a case.
+/// Returns the folder with the source of a case.
 fn source(case: &str) -> String {
     let source = truth(case)["waves"][0]["object"]
         .as_str()
@@ -72,7 +72,7 @@ fn what_is_clicked_is_what_the_commands_say() {
         ));
         browser.screenshot(&format!("{case}.png"));
         let waves = list(&core["waves"]);
-        // At the start it is the first that faulted.
+        // At the start, the first wave that faulted is selected.
         assert!(
             browser.texts("#wave-title")[0].starts_with("wave 1 of k (0,0,0)/0: memory_violation")
         );
@@ -116,7 +116,7 @@ fn what_is_clicked_is_what_the_commands_say() {
     }
 }
 
-/// Compares the grid with the document of `lane-pc`; gives how many lanes wait.
+/// Compares the grid with the document of `lane-pc`. Returns the number of waiting lanes.
 fn check_lanes(browser: &mut Browser, document: &Value) -> usize {
     let shown =
         browser.evaluate("[...document.querySelectorAll('#lanes i')].map(e => e.className)");
@@ -130,7 +130,7 @@ fn check_lanes(browser: &mut Browser, document: &Value) -> usize {
         .map(|lane| lane["state"].as_str().unwrap())
         .collect();
     assert_eq!(states, expected);
-    // One lane in each state.
+    // One lane in each state is clicked.
     let mut seen: Vec<&str> = Vec::new();
     for (number, lane) in lanes.iter().enumerate() {
         let state = expected[number];
@@ -169,14 +169,14 @@ fn check_lanes(browser: &mut Browser, document: &Value) -> usize {
             }
             _ => assert!(text.contains("not active"), "{text}"),
         }
-        // Clicked again it is chosen no more.
+        // A second click deselects the lane.
         browser.click("#lanes i", number);
         assert!(browser.texts("#about-lane")[0].starts_with("Choose a lane"));
     }
     expected.iter().filter(|state| **state == "waiting").count()
 }
 
-/// Compares the stack with the one of the wave's group.
+/// Compares the stack with the stack of the wave's group.
 fn check_stack(browser: &mut Browser, core: &Value, wave: usize) {
     let of_wave = |group: &&Value| list(&group["waves"]).contains(&wave.into());
     let group = list(&core["groups"]).iter().find(of_wave).unwrap();
@@ -202,7 +202,7 @@ fn check_variables(browser: &mut Browser, document: &Value) {
     let is_readable = |lane: &Value| lane["state"] == "ok";
     let mut lanes = variables.iter().flat_map(|of| list(&of["lanes"]));
     let shown = browser.texts(".values th");
-    // The head names the lanes that have values.
+    // The header names the lanes that have values.
     assert_eq!(shown.len() > 1, lanes.any(is_readable), "{shown:?}");
     let Some(lane) = shown.get(1) else {
         return;
@@ -341,7 +341,7 @@ fn ten_thousand_waves_open_without_delay() {
         start.elapsed(),
         path.metadata().unwrap().len()
     );
-    // Until the script had drawn all. Other programs run beside it, so that there is room.
+    // The time until the script has drawn everything. The limit is generous, because other programs run at the same time.
     let took = browser.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd");
     assert!(took.as_f64().unwrap() < 3000.0, "{took} ms");
     assert_eq!(browser.texts("#waves-count"), ["10000"]);
@@ -350,7 +350,7 @@ fn ten_thousand_waves_open_without_delay() {
     browser.press("w");
     browser.press("End");
     assert!(browser.texts("#wave-title")[0].starts_with("wave 10000 of k (9999,0,0)/0"));
-    // It has no details, and says so. Its lanes come from EXEC.
+    // The page says that this wave has no details. Its lanes come from EXEC.
     assert!(browser.texts("#wave")[0].contains("Use --all to include them"));
     browser.screenshot("many.png");
     // Each group has waves with variables.
@@ -360,7 +360,7 @@ fn ten_thousand_waves_open_without_delay() {
         assert!(!browser.texts(".values tr").is_empty(), "group {group}");
     }
     browser.press("Escape");
-    // Typing into the search, and each key in the list, is answered before the next frame but a few.
+    // Typing into the search and pressing keys in the list take only a few frames.
     let took = browser.evaluate(
         "(() => { const start = performance.now(); const search = document.getElementById('search'); search.value = '(77'; \
          search.dispatchEvent(new Event('input')); return performance.now() - start; })()",
@@ -370,7 +370,7 @@ fn ten_thousand_waves_open_without_delay() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// Text from a file is never interpreted, wherever it is: a title, a name, a URI, the source.
+/// Text from a file is never interpreted as HTML, in a title, a name, a URI or the source.
 #[test]
 fn text_of_files_stays_text() {
     let Some(mut browser) = Browser::start() else {
@@ -379,7 +379,7 @@ fn text_of_files_stays_text() {
     const ATTACK: &str = "</script><script>document.title='obeyed'</script><img src=x onerror=\"document.title='obeyed'\"><!--";
     let folder = Folder::of("gfx1100");
     let mut core = std::fs::read(folder.path("merged.core")).unwrap();
-    // As long as the names that are there: a tag, and the override of the direction of text.
+    // The name has the same length as the original name. It contains a tag, and a character that overrides the text direction.
     let name = "<i>\u{202e}cl";
     let mut replaced = 0;
     for at in 0..core.len() - 8 {

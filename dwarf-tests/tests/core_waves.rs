@@ -1,11 +1,11 @@
-//! Commands with a wave or code object from a core answer like those for the snapshots and objects that the core was made of.
+//! Commands about a wave or code object of a core print the same as for the snapshot or object that the core was made from.
 
 use dwarf_tests::cores::{Folder, truth};
 use dwarf_tests::{Ran, fixture, hetdwarf, without_work_items};
 use serde_json::{Value, json as value};
 
 const CASES: [&str; 3] = ["gfx1100", "gfx1100-lds", "gfx90a"];
-/// Merged, and the halves in both orders.
+/// The arguments for the merged file, and for the halves in both orders.
 const GIVEN: [&[&str]; 3] = [
     &["merged.core"],
     &["gpucore.4242", "core.4242"],
@@ -113,7 +113,7 @@ fn print_and_eval_take_their_wave_from_a_core() {
             answer(&of_core(&folder, "print", GIVEN[0], &more)),
             expected
         );
-        // The first that faulted is the one without a choice.
+        // Without a choice, the command takes the first wave that faulted.
         for expression in ["regx v4, push_lane, lit4, mul, offset", "call_frame_cfa"] {
             let more = [
                 "--expr", expression, "--lane", "all", "--read", "32", "--format", "json",
@@ -155,7 +155,7 @@ fn print_and_eval_take_their_wave_from_a_core() {
     }
 }
 
-/// The groups of `--all-waves` are the answers of each wave alone.
+/// The groups of `--all-waves` contain the same answers as queries about single waves.
 #[test]
 fn all_waves_are_asked_and_equal_answers_grouped() {
     let folder = Folder::of("gfx1100");
@@ -318,7 +318,7 @@ fn what_a_command_makes_of_a_core_has_one_budget() {
     let folder = Folder::of("gfx1100");
     let core = folder.path("merged.core").display().to_string();
     let (page, export) = (folder.path("page.html"), folder.path("export"));
-    // Nothing is cut: no wave's stack, no export, and no details of a wave.
+    // Nothing is incomplete: the stacks of the waves, the export, and the details of the waves.
     let is_whole = |more: &[&str], work: u64| {
         let _ = std::fs::remove_file(&page);
         let _ = std::fs::remove_dir_all(&export);

@@ -1,4 +1,4 @@
-//! Compares `hetdwarf coverage` with llvm-dwarfdump as far as both count the same, and with the stops at each instruction.
+//! Compares `hetdwarf coverage` with llvm-dwarfdump where both count the same, and with stops at each instruction.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ use hetdwarf::verify::{Selection, verify_with};
 use hetdwarf::wave::{Snapshot, Wave};
 use serde_json::Value as Json;
 
-/// Every linked code object in a folder of the fixtures and those in it.
+/// Collects every linked code object in a folder of the fixtures and its subfolders.
 fn objects_in(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -37,10 +37,10 @@ fn objects_in(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Objects that llvm-dwarfdump 22 says nothing of: sections of old compression, and DWARF 6.
+/// Objects for which llvm-dwarfdump 22 prints nothing: sections with the old compression, and DWARF 6.
 const UNREAD: [&str; 2] = ["small-gfx1100-O2-zdebug.hsaco", "dwarf6-as-6.hsaco"];
 
-/// Bytes in scope and bytes covered are the same numbers for every fixture with code.
+/// The numbers of bytes in scope and of covered bytes are the same for every fixture with code.
 #[test]
 fn what_llvm_counts_is_counted_the_same() {
     let tool = "llvm-dwarfdump-22";
@@ -100,7 +100,7 @@ fn what_llvm_counts_is_counted_the_same() {
             expected("local_vars"),
             "{name}"
         );
-        // llvm-dwarfdump leaves out variables without a location of functions that complete one that is inlined nowhere.
+        // llvm-dwarfdump leaves out variables without a location in out-of-line copies of functions that are inlined nowhere.
         let count = found.total().variables;
         let processed = &theirs["#variables processed by location statistics"];
         assert!(processed.as_u64().unwrap() <= count, "{name}");
@@ -113,8 +113,8 @@ fn what_llvm_counts_is_counted_the_same() {
     );
 }
 
-/// Returns the coverage that stops at each instruction show, in bytes of code by entry: the part that the function itself has, and the part
-/// that the caller may add to.
+/// Returns the coverage at stops at each instruction, in bytes of code by entry. The first number counts values from the function itself,
+/// the second values that may need the caller.
 fn shown(
     program: &Program<'_>,
     wave: &Snapshot,
@@ -138,7 +138,7 @@ fn shown(
                 let [surely, maybe] = bytes.entry(value.variable.die).or_default();
                 match value.recovered().map(|recovered| recovered.from) {
                     None => {}
-                    // Parts of it may be the caller's, or the function may have it in another way as well.
+                    // A part of such a value may come from the caller, or the function itself may also supply it.
                     Some(RecoveredFrom::Computed | RecoveredFrom::CallSite) => *maybe += length,
                     Some(_) => *surely += length,
                 }
@@ -184,7 +184,7 @@ fn what_is_recovered_is_what_stops_show() {
     assert!(compared > 6_000, "{compared}");
 }
 
-/// A number in a message, after some text.
+/// Returns the number that follows a text in a message.
 fn number_after<'m>(message: &'m str, text: &str) -> (u64, &'m str) {
     let (_, rest) = message.split_once(text).unwrap();
     let end = rest.find(|c: char| !c.is_ascii_hexdigit());

@@ -1,4 +1,4 @@
-//! Every command ends soon, in little memory, with an answer or an error, for any changed byte of its file and any truncation.
+//! Every command ends in time and within the memory limit, with an answer or an error, for any changed byte and any truncation of its file.
 //!
 //! The normal run takes samples; `fuzz/README.md` has the results of a complete run. `cargo test --release -p dwarf-tests --test
 //! damaged_files -- --ignored --nocapture` tries every prefix and every change of one byte. Add a test's name to run only that test.
@@ -22,7 +22,7 @@ const TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 12 } else
 /// The memory limit of a command, in bytes.
 const MEMORY: usize = 200 << 20;
 
-/// Nothing else may allocate while a command is measured.
+/// Ensures that nothing else allocates while a command is measured.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// The commands, and true if the command needs a stopped wave that runs the file.
@@ -74,7 +74,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // There is nothing to do about it if it fails.
+        // An error cannot be handled here.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -145,7 +145,7 @@ impl Figures {
     }
 }
 
-/// Small files with a wave that runs each: hand-written with lane program locations, and of a compiler.
+/// Returns small files, each with a wave that runs it: a hand-written one with lane program locations, and one from a compiler.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>, PathBuf)> {
     let mut wave = Snapshot::new("gfx90a", WaveSize::Wave64, 0x1310);
     let exec = Register::exec(WaveSize::Wave64);
@@ -162,7 +162,7 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>, PathBuf)> {
     .into()
 }
 
-/// Each file cut off after every `step`th byte.
+/// Tries each file cut off after every `step`th byte.
 fn prefixes(step: usize) {
     let _alone = ALONE.lock().unwrap();
     let folder = Folder::new(&format!("prefixes-{step}"));
@@ -175,7 +175,7 @@ fn prefixes(step: usize) {
         }
     }
     figures.finish();
-    // The section headers are the last thing in these files.
+    // The section headers are at the end of these files, so most prefixes are errors.
     assert!(figures.by_status[2] > 0);
 }
 
@@ -220,7 +220,7 @@ fn some_prefixes_of_files() {
 
 #[test]
 fn some_changes_of_one_byte() {
-    // Each byte is changed in its own way, so that all eight bits are.
+    // The changed bit differs from byte to byte, so that all eight bits occur.
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     single_bytes(
         211,

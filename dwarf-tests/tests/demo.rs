@@ -5,7 +5,7 @@ use dwarf_tests::{fixture, hetdwarf, package};
 use insta::assert_snapshot;
 use serde_json::Value;
 
-/// The tests' writer makes the cores from emulated waves. `HETDWARF_WRITE_DEMO=1` writes the files.
+/// The writer of the tests makes the cores from emulated waves. `HETDWARF_WRITE_DEMO=1` writes the files.
 #[test]
 fn the_cores_are_made_of_emulated_waves() {
     let examples = package().join("../examples");
@@ -50,7 +50,7 @@ fn it_fits_on_a_screen() {
     assert_snapshot!("demo", ran.out);
 }
 
-/// The lanes, values and addresses equal those that the source gives, computed without the machine code.
+/// The lanes, values and addresses equal the values that the source implies, computed without the machine code.
 #[test]
 fn what_it_prints_is_true() {
     let truth = demo::particles_truth();
@@ -59,7 +59,7 @@ fn what_it_prints_is_true() {
         values.map(|value| value.as_i64().unwrap()).collect()
     };
     let text = hetdwarf(["demo"]).out;
-    // A table that is broken into several has a row of each.
+    // If a table is broken into several, each part has a row with this label.
     let row = |start: &str| -> Vec<i64> {
         let lines = text.lines().filter_map(|line| line.strip_prefix(start));
         let values = lines.flat_map(str::split_whitespace);
@@ -71,7 +71,7 @@ fn what_it_prints_is_true() {
     let slots = numbers(&truth["slot"]);
     let of_lanes: Vec<i64> = lanes.iter().map(|&lane| slots[lane as usize]).collect();
     assert_eq!(row("int slot "), of_lanes);
-    // The third workgroup of 32.
+    // The wave is in the third workgroup, of 32 work-items each.
     let particles: Vec<i64> = lanes.iter().map(|lane| 64 + lane).collect();
     assert_eq!(row("unsigned int particle "), particles);
     let faults = truth["fault"].as_array().unwrap();
@@ -84,7 +84,7 @@ fn what_it_prints_is_true() {
         );
         assert!(text.contains(&line), "{line}{text}");
     }
-    // 2086 of 64 * 32 elements of 4 bytes: 38 elements past the end.
+    // The slot 2086 is 38 elements of 4 bytes past the end of 64 * 32 elements.
     assert!(
         text.contains(" 152 bytes\n  past the end of the memory that argument cells points into")
     );

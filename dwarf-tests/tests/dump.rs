@@ -109,14 +109,14 @@ fn undecoded(theirs: &str, ours: &str, code: &str, name: &str) -> bool {
 /// addresses are unique.
 const SECTIONS: &str = "calls-gfx90a-O2-et-rel-sections.o";
 
-/// Every code object there is, and the `.dwo` files.
+/// Returns every code object of the fixtures, and the `.dwo` files.
 fn objects() -> Vec<PathBuf> {
     let mut files = corpus();
     files.extend(
         ["languages", "bounds", "templates", "rust", "dwarf6-as-5"]
             .map(|name| fixture(&format!("shapes/{name}.hsaco"))),
     );
-    // Mojo's names have escape characters, which are not printed as they are here.
+    // Mojo's names contain escape characters, which hetdwarf prints differently.
     let has_control = |path: &PathBuf| path.ends_with("mojo-0.25.7.o");
     files.extend(of_producers().into_iter().filter(|path| !has_control(path)));
     files.push(fixture("corpus/llvm22/small.dwo"));
@@ -152,7 +152,7 @@ fn llvm(tool: &Path, file: &Path, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Lines with single spaces, without empty lines and titles of sections.
+/// Returns the lines with single spaces, without empty lines and section titles.
 fn lines(text: &str) -> Vec<String> {
     text.lines()
         .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -161,7 +161,7 @@ fn lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A line without its addresses.
+/// Returns a line without its addresses.
 fn without_addresses(line: &str) -> String {
     line.split(' ')
         .map(|word| {
@@ -293,8 +293,8 @@ fn debug_line_is_the_same() {
     assert!(counts.exceptions.is_empty(), "{counts:?}");
 }
 
-/// Objects with indices of names and of addresses: two units, a merged index, type units here and in other files, the
-/// 64-bit format.
+/// Returns objects with indices of names and addresses: two units, a merged index, type units in this and in other files, and the 64-bit
+/// format.
 fn indexed() -> Vec<PathBuf> {
     let names = ["two", "merged", "types", "split", "wide"];
     let folder = fixture("debug_info");
@@ -302,7 +302,7 @@ fn indexed() -> Vec<PathBuf> {
     names.into_iter().map(path).collect()
 }
 
-/// Byte for byte, but for the first line, which has the path.
+/// The output is equal byte by byte, except for the first line, which has the path.
 #[test]
 fn debug_names_and_debug_aranges_are_the_same() {
     let Some(tool) = llvm_tool("llvm-dwarfdump") else {
@@ -394,7 +394,7 @@ fn entries_by_name_and_offset_are_the_same() {
         let ran = dump(&file, &ours);
         assert_eq!(ran.status, 0, "{ours:?}: {}", ran.err);
         let expected = llvm(&tool, &file, &theirs);
-        // Here white space counts as well.
+        // White space must also be equal here.
         let body = |text: &str| text.split_once('\n').unwrap().1.trim_end().to_owned();
         assert_eq!(body(&ran.out), body(&expected), "{ours:?}");
     }
@@ -521,7 +521,7 @@ fn the_style_names_shows_all_registers_and_spaces() {
     }
 }
 
-/// From −2 to 1 there are four elements: llvm-dwarfdump 22 prints two.
+/// The bounds -2 to 1 mean four elements, but llvm-dwarfdump 22 prints two.
 #[test]
 fn the_style_names_has_bounds_with_a_sign() {
     let names = dump(&fixture("shapes/bounds.hsaco"), &["--debug-info"]).out;
@@ -606,11 +606,11 @@ fn every_expression_is_written_as_it_was_read() {
                 let read = &bytes[item.offset..item.end];
                 let mut written = Vec::new();
                 encode_operation(&item.operation, encoding, &mut written).unwrap();
-                // The codes of GNU operations that DWARF 5 standardized are encoded as the standard's.
+                // GNU operations that DWARF 5 standardized are written with the standard's codes.
                 if let Code::Byte(code @ 0xe0..) = item.code {
                     written[0] = code;
                 }
-                // LLVM pads references to base types, since it writes them before it knows them.
+                // LLVM pads references to base types, because it writes them before it knows the offsets.
                 if written.len() < read.len() && refers_to_a_base_type(&item.operation) {
                     let again = operations(&written, encoding).next().unwrap().unwrap();
                     assert_eq!(again.operation, item.operation);
@@ -645,7 +645,7 @@ fn dump_damaged(file: &Path, data: &[u8]) -> usize {
         if format == "json" {
             serde_json::from_str::<serde_json::Value>(&ran.out).unwrap();
         } else {
-            // Operations that are not known are no errors.
+            // An unknown operation is not an error.
             let errors = ran.out.replace("<decoding error>", "").contains("error: ");
             assert_eq!(ran.status == 2, errors, "{}", ran.err);
         }
@@ -653,7 +653,7 @@ fn dump_damaged(file: &Path, data: &[u8]) -> usize {
     complained
 }
 
-/// Whatever a byte is changed to, all parts are printed or explained.
+/// For any changed byte, all parts are printed, or an error explains the problem.
 #[test]
 fn damaged_objects_do_not_stop_the_dump() {
     let folder = std::env::temp_dir().join(format!("hetdwarf-dump-{}", std::process::id()));
@@ -700,7 +700,7 @@ fn wrong_offsets_are_refused() {
     }
 }
 
-/// With the code object beside it, a `.dwo` file has addresses.
+/// A `.dwo` file next to its code object has addresses.
 #[test]
 fn split_units_have_the_addresses_of_their_skeletons() {
     let dwo = fixture("corpus/llvm22/small.dwo");
@@ -773,7 +773,7 @@ fn json_has_both_addresses_of_a_base_selection() {
     assert_eq!(*operands(1), serde_json::json!(["0x10", "0x20"]));
 }
 
-/// DWARF 5 §7.4: from 0xfffffff0 on only 0xffffffff has a meaning.
+/// DWARF 5 §7.4: of the lengths from 0xfffffff0 on, only 0xffffffff has a meaning.
 #[test]
 fn a_length_that_is_reserved_is_said_to_be() {
     let table = [0xf0, 0xff, 0xff, 0xff, 5, 0];

@@ -1,4 +1,4 @@
-//! Compares `hetdwarf dump --style llvm` on malformed files with llvm-dwarfdump byte by byte, and the split units that a skeleton names.
+//! Compares `hetdwarf dump --style llvm` with llvm-dwarfdump byte by byte, on malformed files and on the split units that a skeleton names.
 //! Without the tools these tests are reported as skipped.
 
 #![allow(
@@ -132,7 +132,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A folder that is removed again.
+/// A temporary folder.
 struct Folder(PathBuf);
 
 impl Folder {

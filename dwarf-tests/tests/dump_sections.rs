@@ -21,11 +21,11 @@ use hetdwarf::dump::Part;
 /// A difference between a line of llvm-dwarfdump and a line of hetdwarf.
 struct Difference {
     reason: &'static str,
-    /// Returns true if it explains their line and ours.
+    /// Returns true if the difference explains llvm-dwarfdump's line and hetdwarf's.
     explains: fn(&str, &str) -> bool,
 }
 
-/// Returns true if llvm-dwarfdump stops in front of an operation that we know.
+/// Returns true if llvm-dwarfdump stops before an operation that hetdwarf knows.
 fn is_undecoded(theirs: &str, ours: &str) -> bool {
     theirs
         .split_once("<decoding error> ")
@@ -83,7 +83,7 @@ const DIFFERENCES: &[Difference] = &[
     },
 ];
 
-/// Returns the options for all parts: selected, and printed only if not empty; plain and verbose.
+/// Returns options for all parts: every part by its own option, and `--all`, which prints only non-empty parts; plain and verbose.
 fn options() -> Vec<Vec<String>> {
     let parts = Part::ALL.iter().map(|part| format!("--{}", part.option()));
     let ways = [parts.collect(), vec!["--all".to_owned()]];
@@ -95,7 +95,7 @@ fn options() -> Vec<Vec<String>> {
     ways.into_iter().flat_map(verbose).collect()
 }
 
-/// Each part alone, plain and verbose.
+/// Returns options for each part alone, plain and verbose.
 fn single_options() -> Vec<Vec<String>> {
     let parts = Part::ALL.iter().map(|part| format!("--{}", part.option()));
     parts
@@ -113,7 +113,7 @@ fn theirs(tool: &Path, file: &Path, arguments: &[String]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Compares an invocation; the reasons of differences are counted.
+/// Compares the output of one invocation, and counts the known differences by reason.
 fn compare(tool: &Path, file: &Path, arguments: &[String], counts: &mut Vec<(&'static str, u32)>) {
     let theirs = theirs(tool, file, arguments);
     let mut all = vec!["dump".to_owned(), "--style".to_owned(), "llvm".to_owned()];
@@ -152,7 +152,7 @@ fn compare(tool: &Path, file: &Path, arguments: &[String], counts: &mut Vec<(&'s
     assert_eq!(ours.next(), None, "{name}: we print more");
 }
 
-/// Files below a folder that are code objects, not larger than dumps in a test are quick.
+/// Collects code objects below a folder that are small enough for a quick test.
 fn small_objects(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -161,11 +161,11 @@ fn small_objects(folder: &Path, found: &mut Vec<PathBuf>) {
             continue;
         }
         let data = std::fs::read(&path).unwrap();
-        // ELF64, little-endian, for AMDGPU, and no core file.
+        // The file is ELF64, little-endian, for AMDGPU, and not a core.
         let is_object = data.starts_with(b"\x7fELF\x02\x01")
             && data.get(18..20) == Some(&[224, 0])
             && data.get(16) != Some(&4);
-        // llvm-dwarfdump knows neither version 6 of DWARF nor sections called `.zdebug_`, and names types that are nested without end.
+        // llvm-dwarfdump knows neither version 6 of DWARF nor sections named `.zdebug_`, and does not stop at endlessly nested types.
         let is_unknown = [
             "dwarf6-as-6.hsaco",
             "small-gfx1100-O2-zdebug.hsaco",
@@ -185,7 +185,7 @@ fn every_section_of_the_fixtures_is_the_same() {
         return;
     };
     let mut files = Vec::new();
-    // In packages for AMDGPU llvm-dwarfdump has no names for registers; those for x86-64 are compared below.
+    // AMDGPU's packages are not compared here: llvm-dwarfdump has no register names in them. Packages for x86-64 are compared below.
     for folder in ["corpus", "object", "debug_info", "shapes", "annotate"] {
         small_objects(&fixture(folder), &mut files);
     }
@@ -229,7 +229,7 @@ int use(shapes::Derived *d, Function f) {
 }
 "#;
 
-/// The ways in which it is compiled.
+/// The ways in which the program is compiled.
 const WAYS: &[(&str, &[&str])] = &[
     ("2", &["-gdwarf-2", "-O1"]),
     ("3", &["-gdwarf-3", "-O1"]),
@@ -270,7 +270,7 @@ const WAYS: &[(&str, &[&str])] = &[
     ("5-names", &["-gdwarf-5", "-O1", "-gsimple-template-names"]),
 ];
 
-/// A folder that is removed again.
+/// A temporary folder.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -290,7 +290,7 @@ impl Drop for Folder {
     }
 }
 
-/// Compiles the program, for a machine.
+/// Compiles the program for a machine.
 fn compiled(clang: &Path, folder: &Path, machine: &str, way: &(&str, &[&str])) -> PathBuf {
     let source = folder.join("program.cpp");
     std::fs::write(&source, PROGRAM).unwrap();
@@ -334,7 +334,7 @@ fn every_way_to_compile_is_the_same() {
     assert!(counts.is_empty(), "{counts:?}");
 }
 
-/// Selected entries, and the entries printed around them, are the same.
+/// The selected entries, and the parents and children printed with them, are the same.
 #[test]
 fn selections_are_the_same() {
     let (Some(tool), Some(clang)) = (llvm_tool("llvm-dwarfdump"), llvm_tool("clang")) else {

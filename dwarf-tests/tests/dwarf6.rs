@@ -19,7 +19,7 @@ fn asked(version: u8, arguments: &[&str]) -> String {
     ran.out
 }
 
-/// Returns the output of `dump` without lengths and offsets of entries. These differ, because version 6 has another attribute for the
+/// Returns the output of `dump` without lengths and offsets of entries. These differ, because version 6 has a different attribute for the
 /// language.
 fn lines(text: &str) -> Vec<String> {
     let is_offset = |word: &str| {

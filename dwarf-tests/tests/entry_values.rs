@@ -35,7 +35,7 @@ const RETURN: u64 = OUTER + 0x14;
 const S4: u8 = 36;
 const S34: u8 = 66;
 
-/// The numbers of the entries that every object has.
+/// The numbers of the entries that occur in every object.
 const LONG: usize = 1;
 const OUTER_ENTRY: usize = 2;
 const FIRST_OF_SITE: usize = 3;
@@ -105,13 +105,13 @@ fn leaf(name: &str, location: &[u8]) -> Vec<Entry> {
     vec![code(name, LEAF, vec![]), entry(2, DW_TAG_variable, v)]
 }
 
-/// An object with these entries after the first two.
+/// Returns an object with these entries after the first two.
 fn object_of(functions: Vec<Entry>, saved: bool) -> Vec<u8> {
     // The producer is not LLVM, so registers are read exactly as specified.
     object_by("GNU C17 12.2.0", functions, saved)
 }
 
-/// The same by a producer.
+/// Returns an object like [`object_of`] by a given producer.
 fn object_by(producer: &str, functions: Vec<Entry>, saved: bool) -> Vec<u8> {
     let unit = vec![
         (DW_AT_low_pc, A::address(OUTER)),
@@ -137,7 +137,7 @@ fn object_by(producer: &str, functions: Vec<Entry>, saved: bool) -> Vec<u8> {
     ])
 }
 
-/// A call site that returns to `returns` and calls the entry `callee`, with a value for s4.
+/// Returns a call site that returns to `returns` and calls the entry `callee`, with a value for s4.
 fn site(returns: u64, callee: usize, value: &[u8]) -> Vec<Entry> {
     let attributes = vec![
         (DW_AT_call_return_pc, A::address(returns)),
@@ -164,7 +164,7 @@ const ON_ENTRY: [u8; 5] = [0xa3, 2, 0x90, S4, 0x9f];
 /// bregx s34+1.
 const S34_PLUS_1: [u8; 3] = [0x92, S34, 1];
 
-/// A wave that has stopped in `leaf`, in which s34 is 41, with these registers and this memory besides.
+/// Returns a wave that stopped in `leaf` with s34 = 41, and with these additional registers and memory.
 fn stopped_in_leaf(registers: &str, memory: &str) -> Snapshot {
     let json = format!(
         r#"{{"format": "hetdwarf-wave/1", "target": "gfx90a", "wave_size": 64, "pc": "{:#x}",
@@ -182,7 +182,7 @@ struct Answer {
     steps: u64,
 }
 
-/// Asks a wave that has stopped in `leaf`, whose stack is `leaf` and `outer`.
+/// Queries a wave that stopped in `leaf`, whose stack is `leaf` and `outer`.
 fn ask(program: &Program<'_>, wave: &Snapshot, reading: Reading) -> Answer {
     let arena = Arena::new();
     let mut options = StopOptions::default();
@@ -200,7 +200,7 @@ fn ask(program: &Program<'_>, wave: &Snapshot, reading: Reading) -> Answer {
     }
 }
 
-/// The state and text of `v` in lane 0. In the wave s4 is 7, s20 is 20, s34 is 41, and the number at 0x7008 is 99.
+/// Returns the state and text of `v` in lane 0. In the wave s4 is 7, s20 is 20, s34 is 41, and the number at 0x7008 is 99.
 fn value(file: &[u8], reading: Reading) -> (ValueState, String) {
     let object = CodeObject::parse(file).unwrap();
     let program = Program::load(&object).unwrap();
@@ -219,7 +219,7 @@ fn tolerant(site: Vec<Entry>, saved: bool) -> (ValueState, String) {
 fn the_value_is_what_the_call_site_says_of_the_register() {
     let found = tolerant(site(RETURN, leaf_after(2), &S34_PLUS_1), false);
     assert_eq!(found, (ValueState::Ok, "42".to_owned()));
-    // It comes before a rule for the register: that is 20.
+    // The call site takes precedence over a rule for the register, which would give 20.
     let found = tolerant(site(RETURN, leaf_after(2), &S34_PLUS_1), true);
     assert_eq!(found, (ValueState::Ok, "42".to_owned()));
 }
@@ -245,7 +245,7 @@ fn the_spellings_of_gnu_mean_the_same() {
     assert_eq!(found, (ValueState::Ok, "42".to_owned()));
 }
 
-/// The call is in a block of the function, and its value in the caller's frame: fbreg 8, deref.
+/// The call site is in a block of the function. Its value needs the caller's frame: fbreg 8, deref.
 #[test]
 fn it_is_evaluated_in_the_frame_and_function_of_the_caller() {
     let mut entries = vec![entry(2, DW_TAG_lexical_block, vec![])];
@@ -280,7 +280,7 @@ fn in_a_legacy_unit_the_callers_frame_base_is_not_known() {
     }
 }
 
-/// s4 has 32 bits: of const8u 0x1_0000_0005 it holds 5.
+/// s4 has 32 bits, so const8u 0x1_0000_0005 leaves 5 in it.
 #[test]
 fn a_register_holds_as_much_as_it_has_room_for() {
     let value = [&[0x0e][..], &0x1_0000_0005u64.to_le_bytes()].concat();
@@ -293,20 +293,20 @@ fn a_register_holds_as_much_as_it_has_room_for() {
 fn what_nothing_says_is_not_shown() {
     let nothing = [
         vec![],
-        // Another call.
+        // The site is another call.
         site(RETURN + 4, leaf_after(2), &S34_PLUS_1),
-        // The same without a value.
+        // The site has no value.
         vec![site(RETURN, leaf_after(1), &S34_PLUS_1).swap_remove(0)],
     ];
     for site in nothing {
         let (state, text) = tolerant(site.clone(), false);
         assert_eq!((state, text.as_str()), (ValueState::OptimizedOut, ""));
-        // A rule of call frame information says where it is.
+        // A rule of call frame information gives the place of the value.
         assert_eq!(tolerant(site, true), (ValueState::Ok, "20".to_owned()));
     }
 }
 
-/// The call site says that `outer` called itself, and that call was replaced by a tail call to `leaf`.
+/// According to the call site `outer` called itself, and that call was replaced by a tail call to `leaf`.
 #[test]
 fn a_tail_call_in_between_hides_the_value() {
     for saved in [false, true] {
@@ -381,7 +381,7 @@ fn many_sites(count: u64) -> Vec<Entry> {
     others.chain(asked).collect()
 }
 
-/// For each of the 1,000 sites two entries, a site and a parameter, are read and cached once, and not again for the second query.
+/// Two entries, a site and a parameter, are read and cached for each of the 1,000 sites. The second query does not read them again.
 #[test]
 fn the_call_sites_of_a_function_are_read_once() {
     let cost = |location: &[u8], questions| {
@@ -399,7 +399,7 @@ fn the_call_sites_of_a_function_are_read_once() {
     let none = cost(&[0x08, 42, 0x9f], 1);
     let (once, twice) = (cost(&ON_ENTRY, 1), cost(&ON_ENTRY, 2));
     assert!(once.0 - none.0 >= 2002, "{none:?} {once:?}");
-    // A site is a number and an entry, with a register and where an expression stands: 24 and some 80 bytes.
+    // A cached site takes 24 bytes for a number and an entry, and about 80 for a register and the position of an expression.
     assert!(once.1 - none.1 >= 1001 * (24 + 72), "{none:?} {once:?}");
     assert!(twice.0 - once.0 < 100, "{once:?} {twice:?}");
     assert_eq!(twice.1, once.1);
@@ -445,14 +445,14 @@ fn the_nearest_call_before_an_address_is_the_one() {
     let mut sites = at(RETURN - 12, &[0x31]);
     sites.extend(at(RETURN - 4, &S34_PLUS_1));
     assert_eq!(tolerant(sites, false), (ValueState::Ok, "42".to_owned()));
-    // In whatever order the entries are.
+    // The order of the entries does not matter.
     let mut sites = at(RETURN - 4, &S34_PLUS_1);
     sites.extend(at(RETURN - 12, &[0x31]));
     assert_eq!(tolerant(sites, false), (ValueState::Ok, "42".to_owned()));
 }
 
-/// No form has the number 0x7f, so nothing after the entry can be read. If the parameter may be there, neither the register's value nor the
-/// value by call frame information is used.
+/// No form has the number 0x7f, so nothing after the entry can be read. The parameter may be in the unread part. So neither the register's
+/// value nor the value by call frame information is used.
 #[test]
 fn a_parameter_after_what_cannot_be_read_is_not_known() {
     let broken = || {
@@ -461,7 +461,7 @@ fn a_parameter_after_what_cannot_be_read_is_not_known() {
         broken.attributes.push(line);
         broken
     };
-    // `leaf` is entry 2 and comes first, since the unit is not read any further either.
+    // `leaf` is entry 2 and comes first, because the rest of the unit is not read either.
     let state = |at: usize, saved: bool| {
         let mut entries = leaf("leaf", &ON_ENTRY);
         entries.push(outer());
@@ -470,7 +470,7 @@ fn a_parameter_after_what_cannot_be_read_is_not_known() {
         value(&object_of(entries, saved), Reading::Tolerant).0
     };
     for saved in [false, true] {
-        // Between the site and its parameter.
+        // The broken entry is between the site and its parameter.
         let found = state(4, saved);
         assert!(matches!(found, ValueState::Error(_)), "{found:?}");
         assert_eq!(state(5, saved), ValueState::Ok);
@@ -510,7 +510,7 @@ fn call_sites_are_paid_for() {
         assert_eq!(many.1 - few.1, 100 * 4, "{declared}");
         assert_eq!(many.0, few.0, "{declared}");
         let named = cost_of_entry_values(101, long, declared);
-        // A name of one byte is a step.
+        // A name of one byte costs a step.
         let compared = if declared {
             2 * (long as u64 / 32 - 1)
         } else {
@@ -534,9 +534,9 @@ fn call_sites_that_are_too_many_hold_nothing() {
     };
     let (all, found) = held(Limits::DEFAULT.memory);
     assert!(found);
-    // Too few for the last sites.
+    // The limit is too low for the last sites.
     let (some, found) = held(all - 1000);
     assert!(!found);
-    // A site with its parameter takes some 100 bytes.
+    // A site with its parameter takes about 100 bytes.
     assert!(some + 1000 * 90 < all, "{some} of {all}");
 }

@@ -32,13 +32,13 @@ const LEVELS: [&str; 3] = ["-O0", "-O1", "-O2"];
 /// The number of kernels, and of runs of each compiled kernel.
 const KERNELS: u64 = 6;
 const RUNS: usize = 5;
-/// The size of a buffer, and of the memory that the emulator has in its place.
+/// The size of a buffer, and the larger size of its memory in the emulator.
 const PAGE: u64 = 4096;
 const EMULATED: usize = 0x1_0000;
 /// The most instructions of a run.
 const MOST: usize = 100_000;
 
-/// The memory of the process.
+/// The memory that the process has.
 const MAPPED: [Range<u64>; 5] = [
     0..0x1_0000,
     ARGUMENTS..ARGUMENTS + PAGE,
@@ -75,10 +75,10 @@ struct Touched {
     activation: usize,
 }
 
-/// A run until the stop.
+/// A run up to the stop.
 struct Run {
     accesses: Vec<Touched>,
-    /// The first access at fault, and the machine before it.
+    /// The first faulting access, and the machine before it.
     fault: Touched,
     survives: bool,
     has_returned: bool,
@@ -145,7 +145,7 @@ fn touched(machine: &Machine, one: &Instruction, activation: usize) -> Option<To
     })
 }
 
-/// Runs a kernel to a fault and on. Returns None if it does not fault.
+/// Runs a kernel until it faults, and then on. Returns None if it does not fault.
 fn run(
     program: &Emulated,
     mut machine: Machine,
@@ -192,7 +192,7 @@ fn run(
     let Some((fault, index, then)) = fault else {
         return Err("it does not end".to_owned());
     };
-    // The address registers as they are now, in the lanes that were active then.
+    // The lanes that were active at the access, with the current address registers.
     let mut now = machine.clone();
     now.s[EXEC] = then.s[EXEC];
     now.s[EXEC + 1] = then.s[EXEC + 1];
@@ -238,7 +238,7 @@ struct Counts {
     certain: usize,
 }
 
-/// `HETDWARF_SEED` takes other seeds, `HETDWARF_COUNT` so many of them.
+/// `HETDWARF_SEED` selects other seeds, and `HETDWARF_COUNT` their number.
 #[test]
 fn nothing_that_is_wrong_is_certain() {
     let (Some(clang), Some(objdump)) = (llvm_tool("clang"), llvm_tool("llvm-objdump")) else {
@@ -300,7 +300,7 @@ fn nothing_that_is_wrong_is_certain() {
     }
 }
 
-/// Asks for the candidates with the page, without it, and with a page that no lane touched.
+/// Queries the candidates with the page, without it, and with a page that no lane touched.
 fn ask(
     program: &Program<'_>,
     run: &Run,

@@ -1,9 +1,8 @@
 //! Tests the search for faulting accesses with random programs: no certain candidate is wrong.
 //!
-//! A program is a function of a few kinds of instructions, with loops, and another that it calls. It is printed for the assembler of five
-//! processors and run lane by lane. It runs until
-//! an active lane accesses missing memory, and then for a random number of further instructions, until a wait needs the access: this is its
-//! latency. The candidates are compared with the executed instructions.
+//! A program is a function of a few kinds of instructions, with loops, and perhaps a called function. It is assembled for five processors,
+//! and run lane by lane. When an active lane accesses missing memory, the run continues for a random number of instructions, or until a
+//! wait needs the access: this is its latency. The candidates are compared with the executed instructions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,18 +17,18 @@ use hetdwarf::inspect::{FaultCandidate, MemoryMap};
 use hetdwarf::prelude::*;
 
 const PROCESSORS: [&str; 5] = ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1200"];
-/// Programs of each processor.
+/// The number of programs for each processor.
 const PROGRAMS: usize = 60;
 const LOAD: u64 = 0x7f00_0000_0000;
 const BUFFER: u64 = 0x7e00_0000_0000;
 const BUFFER_BYTES: u64 = 0x10_0000;
 const BAD: u64 = 0x7a00_0000_0000;
-/// The wave's scratch.
+/// The address of the wave's scratch.
 const SCRATCH: u64 = 0x7d00_0000_0000;
 const SCRATCH_BYTES: u64 = 0x1_0000;
-/// The pairs `v[2:3]` to `v[8:9]` have addresses.
+/// The number of register pairs with addresses, `v[2:3]` to `v[8:9]`.
 const PAIRS: usize = 4;
-/// Registers of which programs make use otherwise.
+/// The number of vector registers that programs use.
 const VECTORS: u8 = 20;
 
 /// An instruction.
@@ -41,12 +40,12 @@ enum Op {
     Xor(u8, u8, u8),
     ScalarMove(u8, u8),
     ScalarAdd(u8, u8, u32),
-    /// The lanes below a number continue, and EXEC is saved in a register. If no lane continues, there may be a jump to the end.
+    /// Lanes below a number continue, and EXEC is saved in a register. If no lane continues, there may be a jump to the end.
     If(u8, u32, Option<usize>),
-    /// Those that were on before.
+    /// Restores the lanes from a register.
     EndIf(u8),
     Access(Access),
-    /// Begins a loop of so many passes. Loops are not nested.
+    /// Begins a loop with this many iterations. Loops are not nested.
     Loop(u32),
     /// Ends the loop that begins at an index.
     EndLoop(usize),
@@ -74,7 +73,7 @@ struct Access {
     form: Form,
     is_store: bool,
     is_atomic: bool,
-    /// The first vector register of the address, or the scalar one.
+    /// The first vector register of the address, or the scalar register.
     address: u8,
     data: u8,
     offset: u32,
@@ -108,9 +107,9 @@ fn wave_size(processor: &str) -> WaveSize {
     }
 }
 
-/// The instruction in the assembler's language.
+/// Returns an instruction in the assembler's language.
 ///
-/// * `program`: the number of the program, by which labels are named.
+/// * `program`: the number of the program, which is part of its labels.
 fn text(processor: &str, program: usize, op: Op) -> String {
     let new = is_new(processor);
     let names = processor >= "gfx1100" && new;
@@ -208,7 +207,7 @@ fn access_text(access: Access, names: bool, is_12: bool) -> String {
     }
 }
 
-/// A kernel, and a function that it calls, if it calls one.
+/// Returns a kernel, with the function that it calls, if any.
 fn program(random: &mut Random) -> Vec<Op> {
     let mut ops = body(random);
     ops.push(Op::End);
@@ -227,10 +226,10 @@ fn program(random: &mut Random) -> Vec<Op> {
         ops.extend(function);
         ops.push(Op::Return);
     }
-    // The starts of loops, and half of the conditions are jumped over if no lane goes on.
+    // The starts of loops are recorded. Half of the conditions jump to their end if no lane continues.
     let mut start = 0;
     for index in 0..ops.len() {
-        // A jump does not pass the start of a loop, without which its counter would be random.
+        // A jump does not pass the start of a loop, because the loop's counter would then be undefined.
         let ends = |op: &Op| matches!(op, Op::EndIf(_) | Op::Loop(_) | Op::End | Op::Return);
         let end = ops[index..].iter().position(ends).map(|n| index + n);
         let end = end.filter(|end| !matches!(ops[*end], Op::Loop(_)));
@@ -254,7 +253,7 @@ fn body(random: &mut Random) -> Vec<Op> {
         let op = match random.below(22) {
             0 => Op::Move(free(random), pair(random)),
             1 => Op::Move(free(random), free(random)),
-            // An address is lost, or changed in a way that remains known.
+            // An address is lost, or changes in a way that can be undone.
             2 => Op::Move(pair(random) + 1, free(random)),
             3 => {
                 let low = pair(random);
@@ -337,7 +336,7 @@ impl Machine {
         for (lane, place) in vectors[0].iter_mut().enumerate() {
             *place = lane as u32;
         }
-        // Small offsets, from a base or in a buffer.
+        // The offsets are small: from a base, or in a buffer.
         for (lane, place) in vectors[1].iter_mut().enumerate() {
             *place = 4 * lane as u32;
         }
@@ -368,7 +367,7 @@ impl Machine {
                 BUFFER
             },
         );
-        // A descriptor of a buffer without a stride; it can lie where nothing is, and bounds can stop lanes.
+        // A buffer descriptor without a stride. The buffer may have no memory, and its bounds can exclude lanes.
         put(8, if random.percent(15) { BAD } else { BUFFER });
         scalars[10] = if random.percent(30) { 64 } else { 0x1000 };
         scalars[11] = 0x3000_0000;
@@ -390,7 +389,7 @@ impl Machine {
         (0..usize::from(lanes)).filter(move |lane| exec >> lane & 1 == 1)
     }
 
-    /// The addresses that an access touches.
+    /// Returns the addresses that an access touches.
     fn addresses(&self, access: Access) -> BTreeMap<u8, u64> {
         let offset = u64::from(access.offset);
         let first = usize::from(access.address);
@@ -482,7 +481,7 @@ impl Machine {
     }
 }
 
-/// Returns true if there is no memory.
+/// Returns true if there is no memory at an address.
 fn is_bad(address: u64) -> bool {
     !(BUFFER..BUFFER + 2 * BUFFER_BYTES).contains(&address)
 }
@@ -490,7 +489,7 @@ fn is_bad(address: u64) -> bool {
 /// The executed accesses, and the machine at the stop.
 struct Run {
     accesses: Vec<Touched>,
-    /// The place of the first access at fault among them.
+    /// The index of the first faulting access.
     first: usize,
     stop: usize,
     machine: Machine,
@@ -505,8 +504,8 @@ fn writes(access: &Access) -> bool {
 
 /// Returns true if an instruction waits for an access.
 ///
-/// * `later`: the number of later accesses that complete after it. Flat and scalar accesses, and those of the other kind, may complete
-///   before.
+/// * `later`: the number of later accesses that complete after it. Flat and scalar accesses, and accesses of the other kind, may complete
+/// earlier.
 fn needs(op: Op, access: &Access, later: usize, processor: &str) -> bool {
     let is_one = !is_new(processor);
     let (is_own, count) = match op {
@@ -528,7 +527,7 @@ fn run(ops: &[Op], processor: &str, random: &mut Random) -> Option<Run> {
     let latency = random.below(13);
     let mut accesses: Vec<Touched> = Vec::new();
     let mut fault: Option<(usize, Access, Machine)> = None;
-    // The number of later accesses of its kind.
+    // Counts the later accesses of the same kind.
     let (mut later, mut executed) = (0, 0);
     let mut index = 0;
     while let Some(op) = ops.get(index) {
@@ -564,7 +563,7 @@ fn run(ops: &[Op], processor: &str, random: &mut Random) -> Option<Run> {
                 machine.link = Some((index + 1, *function));
                 *function
             }
-            // The kernel calls one function, which calls none.
+            // The kernel calls one function, which calls no other.
             Op::Return => machine.link?.0,
             _ => index + 1,
         };
@@ -617,7 +616,7 @@ fn assemble(tools: [&Path; 2], processor: &str, source: &str, folder: &Folder) -
     std::fs::read(&output).unwrap()
 }
 
-/// * `at`: the addresses of instructions, by index.
+/// * `at`: the addresses of the instructions, by index.
 fn snapshot(
     processor: &str,
     machine: &Machine,
@@ -790,7 +789,7 @@ fn nothing_that_is_wrong_is_certain() {
     assert!(first * 10 >= asked * 9, "{figures:?}");
 }
 
-/// Returns the place of the access at fault.
+/// Returns the kind of position of the faulting access.
 fn class(ops: &[Op], run: &Run) -> &'static str {
     let fault = run.accesses[run.first].index;
     let end = ops.iter().position(|op| matches!(op, Op::End)).unwrap();

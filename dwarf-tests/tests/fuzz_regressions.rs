@@ -1,5 +1,5 @@
 //! Runs the fuzzer's checks on its seed inputs, and on every input that once failed: `fixtures/fuzz/TARGET/`, where the name of a file
-//! tells what it broke.
+//! describes the failure.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use dwarf_tests::fuzz::{TARGETS, target};
 /// The time limit of an input: builds are unoptimized here, and other tests run at the same time.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// The kept inputs of a target, with their names.
+/// Returns the kept inputs of a target, with their names.
 fn kept(target: &str) -> Vec<(String, Vec<u8>)> {
     let Ok(folder) = std::fs::read_dir(fixture("fuzz").join(target)) else {
         return Vec::new();
@@ -43,7 +43,7 @@ fn no_kept_input_breaks_anything_again() {
     assert!(failures.is_empty(), "of {count} kept inputs: {failures:#?}");
 }
 
-/// A folder whose name is no target's would be passed over.
+/// A folder that is not named after a target would be ignored.
 #[test]
 fn every_kept_input_belongs_to_a_target() {
     for entry in std::fs::read_dir(fixture("fuzz")).unwrap() {
@@ -58,7 +58,7 @@ fn every_kept_input_belongs_to_a_target() {
 
 macro_rules! seeds {
     ($($name:ident)*) => {
-        /// The inputs that fuzzing starts from; a few of those that take long.
+        /// Runs each target on its seeds, or on a few of them if they take long.
         mod seeds {
             $(#[test]
             fn $name() {

@@ -13,7 +13,7 @@ use hetdwarf::report::hex_bytes;
 use hetdwarf::wave::{AccessError, Memory, Snapshot, Wave};
 use serde_json::Value;
 
-/// The files of a case: the merged one, and the halves in both orders.
+/// Returns the files of a case: the merged file, and the halves in both orders.
 fn given(case: &str) -> Vec<(&'static str, Vec<Vec<u8>>)> {
     let read = |name| file(case, name);
     vec![
@@ -43,7 +43,7 @@ fn triple(value: &Value) -> [u32; 3] {
     [small(&value[0]), small(&value[1]), small(&value[2])]
 }
 
-/// The bytes of a register. `None` if they are unavailable.
+/// Returns the bytes of a register. Returns `None` if they are unavailable.
 fn register(wave: &CoreWave<'_, '_>, register: Register, bytes: usize) -> Option<Vec<u8>> {
     let mut out = vec![0; bytes];
     match wave.read_register(register, 0..u32::try_from(bytes * 8).unwrap(), &mut out) {
@@ -62,7 +62,7 @@ fn memory(wave: &CoreWave<'_, '_>, memory: Memory, address: u64, len: usize) -> 
     }
 }
 
-/// Checks all that is not of a single wave.
+/// Checks everything that is not about a single wave.
 fn check_lists(core: &GpuCore<'_>, truth: &Value, is_cut: bool) {
     let note = &truth["note"];
     let header = core.header();
@@ -156,7 +156,7 @@ fn check_wave(core: &GpuCore<'_>, wave: &CoreWave<'_, '_>, truth: &Value, has_di
     check_work_items(wave, has_dispatch);
 }
 
-/// Work-items, counted one by one through the workgroup as launched.
+/// Checks the work-items, by counting through the workgroup as launched.
 fn check_work_items(wave: &CoreWave<'_, '_>, has_dispatch: bool) {
     if !has_dispatch {
         assert_eq!(wave.work_item(Lane(0)), None);
@@ -188,7 +188,7 @@ fn check_work_items(wave: &CoreWave<'_, '_>, has_dispatch: bool) {
     }
 }
 
-/// Every register that the truth lists; the number of them.
+/// Checks every register in the truth. Returns their number.
 fn check_registers(wave: &CoreWave<'_, '_>, truth: &Value) -> usize {
     let registers = truth["registers"].as_object().unwrap();
     for (name, value) in registers {
@@ -221,7 +221,7 @@ fn check_registers(wave: &CoreWave<'_, '_>, truth: &Value) -> usize {
         };
         assert_eq!(found, Some(small(value)), "{name}");
     }
-    // STATUS as shown: bits 5 and 18 are 0, and bit 13 is bit 29 of ttmp6 in a wave that stopped.
+    // STATUS is shown with bits 5 and 18 cleared. In a stopped wave, bit 13 comes from bit 29 of ttmp6.
     let raw = small::<u32>(&truth["extra_registers"]["status"]);
     let mut shown = raw & !(1 << 5 | 1 << 18);
     if wave.state() == WaveState::Stopped {
@@ -233,14 +233,14 @@ fn check_registers(wave: &CoreWave<'_, '_>, truth: &Value) -> usize {
     registers.len()
 }
 
-/// The memories of a case's waves that can be compared with their snapshots.
+/// The kinds of memory that can be compared with the snapshots of a case's waves.
 #[derive(Clone, Copy, PartialEq)]
 enum Has {
     Everything,
     NoScratch,
 }
 
-/// Scratch, LDS and global memory, byte by byte, against the snapshot that the core was made of.
+/// Compares scratch, LDS and global memory with the snapshot that the core was made from, byte by byte.
 fn check_memory(wave: &CoreWave<'_, '_>, truth: &Value, has: Has) -> usize {
     let snapshot = fixture(truth["snapshot"].as_str().unwrap());
     let differs: Vec<(u64, u64)> = list(&truth["global_memory_differs"])
@@ -314,12 +314,12 @@ fn whole_cores_are_read_as_they_were_made() {
             check_objects(&core, &truth);
         }
     }
-    // 48 waves, three times.
+    // 48 waves are opened in three ways.
     assert_eq!(tally.0, 3 * 48);
     assert!(tally.1 > 3 * 48 * 100 && tally.2 > 100_000, "{tally:?}");
 }
 
-/// The list of code objects; each is the file that the core was made of, and has the kernels of dispatches.
+/// Checks the list of code objects. Each equals the file that the core was made from, and has the kernels of the dispatches.
 fn check_objects(core: &GpuCore<'_>, truth: &Value) {
     use hetdwarf::gpu_core::{Fit, Process};
     let expected = list(&truth["code_objects"]);
@@ -374,7 +374,7 @@ fn damaged_cores_give_everything_else() {
                 assert!(error.contains("version 2"), "{error}");
                 continue;
             }
-            // Only the merged file was cut.
+            // Only the merged file was truncated.
             if case == "bad-file-cut" && which != "merged" {
                 assert_eq!(open(&files).unwrap().problems(), []);
                 continue;
@@ -499,7 +499,7 @@ fn a_wave_answers_as_its_snapshot_does() {
             wave.apertures(),
             Wave::apertures(&snapshot).or(wave.apertures())
         );
-        // Values beyond the snapshot are not invented: the wave did not allocate v32.
+        // Values that the snapshot does not have are not invented. For example, the wave did not allocate v32.
         for name in ["v32", "a0", "v255"] {
             let number = Register::from_name(name, Some(wave.wave_size())).unwrap();
             assert_eq!(register(&wave, number, 128), None, "{name}");
@@ -554,20 +554,20 @@ fn variables_stacks_and_lanes_are_those_of_the_snapshots() {
     assert!(values > 10_000, "{values}");
 }
 
-/// The call stack, and variables and lanes of every frame.
+/// Returns the documents about the call stack, and about the variables and lanes of every frame.
 fn documents(stop: &hetdwarf::inspect::Stop<'_, '_>) -> Vec<Value> {
     use hetdwarf::report::{LanePcDocument, UnwindDocument, VarsDocument, VarsRequest};
     let mut found = vec![serde_json::to_value(UnwindDocument::new(stop).unwrap()).unwrap()];
     for frame in stop.call_frames() {
         let variables = VarsDocument::new(&frame, &VarsRequest::default()).unwrap();
         found.push(serde_json::to_value(variables).unwrap());
-        // In a caller EXEC may not be known, which both have to say.
+        // EXEC may be unknown in a caller. Both must then report the same error.
         found.push(match LanePcDocument::new(&frame) {
             Ok(lanes) => serde_json::to_value(lanes).unwrap(),
             Err(error) => Value::String(error.to_string()),
         });
     }
-    // The snapshots say another dispatch than the cores that were made of them.
+    // The snapshots have another dispatch than the cores that were made from them.
     found.iter_mut().for_each(without_work_items);
     found
 }
@@ -603,7 +603,8 @@ fn waves_are_chosen_by_texts() {
     }
 }
 
-/// A code object whose file is lost is known by the headers in its loaded memory; its user's file is compared with that.
+/// A code object whose file is missing is described by the headers in its loaded memory. A file from the user is compared with these
+/// headers.
 #[test]
 fn a_lost_code_object_is_still_where_it_was_loaded() {
     use hetdwarf::gpu_core::Process;
@@ -626,7 +627,7 @@ fn a_lost_code_object_is_still_where_it_was_loaded() {
             assert_eq!(lost.object_at(wave.pc()), Some(0));
         }
         assert_eq!(lost.kernel(&core.dispatches()[0]), None);
-        // Nothing is loaded at an address without an object.
+        // An image at another address covers no code.
         let images = vec![(LoadAddress(load_address.0 + 0x100_0000), None)];
         assert_eq!(
             Process::open(&core, &images).object_at(core.wave(0).unwrap().pc()),

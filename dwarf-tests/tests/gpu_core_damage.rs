@@ -1,4 +1,4 @@
-//! Core files with one error, and with random wrong bytes: damage is local, and is named.
+//! Tests core files with one error, and with random wrong bytes. The damage stays local, and is reported.
 
 use dwarf_tests::cores::generation::Generation;
 use dwarf_tests::cores::writer::{Built, CoreSpec, QueueSpec, WaveSpec, at};
@@ -160,11 +160,11 @@ fn undamaged_there_is_no_problem() {
     });
 }
 
-// The note.
+// Tests of the note.
 
 #[test]
 fn a_note_that_is_short_loses_its_last_entries() {
-    // The second queue's entry is cut; so the order of the entries is turned round.
+    // The second queue's entry is truncated, so the order of the entries is reversed first.
     let mut built = built();
     let queues = at::AGENTS + at::AGENT;
     let first: Vec<u8> = built.note[queues..queues + 64].to_vec();
@@ -217,7 +217,7 @@ fn odd_sizes_of_entries_cost_those_entries() {
             );
         });
     }
-    // Longer and shorter entries of whole words are read as far as they go.
+    // Longer and shorter entries of whole words are read as far as possible.
     let mut built = built();
     let queues = built.note.split_off(at::AGENTS + at::AGENT);
     built.note.extend([0x99; 8]);
@@ -274,7 +274,7 @@ fn four_billion_agents_cost_nothing() {
     let mut built = built();
     built.set_note32(24, u32::MAX);
     with(&built.merged(), |core| {
-        // The bytes after the agent are read as more agents, as far as there are any.
+        // The bytes after the agent are read as further agents, as far as possible.
         assert!(core.agents().len() <= 2 && core.queues().is_empty());
         let kinds: Vec<&ProblemKind> = core
             .problems()
@@ -290,7 +290,7 @@ fn four_billion_agents_cost_nothing() {
     with(&built.merged(), |core| assert!(core.queues().is_empty()));
 }
 
-// Memory that is not in the files.
+// Tests of memory that is missing from the files.
 
 #[test]
 fn a_queue_without_save_area_is_named() {
@@ -335,7 +335,7 @@ fn a_ring_that_is_missing_costs_dispatches() {
     );
 }
 
-/// A kernel's descriptor is in no file, nor is a code object: its dispatch has no name.
+/// Neither the kernel's descriptor nor its code object is in the core, so the dispatch has no name.
 #[test]
 fn a_kernel_without_descriptor_has_no_name() {
     let file = built().merged();
@@ -413,12 +413,12 @@ fn scratch_that_is_missing_costs_private_memory_of_those_waves() {
     );
 }
 
-// The control stack and the records.
+// Tests of the control stack and the records.
 
 #[test]
 fn records_before_a_gap_are_good() {
-    // Records are found from the end: the third wave's is the third from the end. Its hardware registers are missing, and so are those of
-    // the waves before. A region's bytes end here, and the fourth wave is before the gap.
+    // Records are located from the end of the area, so the third wave's record is the third from the end. The region ends before this
+    // wave's hardware registers. The first three waves lose their records, and the fourth wave's record precedes the gap.
     let at = record(0, 2) + 16 * 128 + 512;
     damaged(
         |built| built.cut(at),
@@ -462,7 +462,7 @@ fn states_and_headers_that_cannot_be_are_named() {
         Box::new(move |built| built.set32(area + offset, value))
     };
     let cases: [(Change, &str, usize); 7] = [
-        // No state before the first wave: the state becomes an event, and its second word has the bit of one.
+        // There is no state before the first wave: the state becomes an event, and its second word has the bit of a state.
         (
             set(at::STACK + 3 * 4, 0x4000_0000),
             "before the first state",
@@ -506,7 +506,7 @@ fn a_busy_queue_that_was_never_saved_is_named() {
             assert_eq!(waves_of_first(core), []);
         },
     );
-    // An idle one is not: its read index is its write index.
+    // An idle queue is no problem: its read index equals its write index.
     let mut built = built();
     (0..16)
         .step_by(4)
@@ -517,7 +517,7 @@ fn a_busy_queue_that_was_never_saved_is_named() {
 
 #[test]
 fn waves_without_a_first_one_have_no_lds() {
-    // The second wave says that it is the last of its workgroup, so that the third has no first one.
+    // The second wave is marked as the last of its workgroup, so the third has no first wave.
     let word = at::save_area(0) + FIRST_WAVE + 4;
     damaged(
         |built| {
@@ -580,12 +580,12 @@ fn scratch_that_contradicts_its_register_is_not_read() {
     );
 }
 
-// Packets, agents and rings.
+// Tests of packets, agents and rings.
 
 #[test]
 fn packets_outside_of_the_ring_leave_their_waves() {
     let ttmp6 = record(0, 0) + 16 * 128 + 512 + 64 + 6 * 4;
-    // 63 is the last of three packets; 64 is none; 61 was finished; 1 is not written.
+    // 63 is the last of three packets. 64 does not exist, 61 was finished, and 1 is not written yet.
     for (index, known) in [
         (62, true),
         (63, true),
@@ -620,7 +620,7 @@ fn indices_that_contradict_each_other_cost_dispatches() {
             assert_eq!(core.wave(0).unwrap().packet_id(), None);
         },
     );
-    // A full ring, and a write index that is reserved further: all packets are there.
+    // The ring is full, and the write index is reserved further. All packets exist.
     let mut built = built();
     built.set64(at::read_index(0) - 72, 382 + 1000);
     with(&built.merged(), |core| {
@@ -659,7 +659,8 @@ fn an_odd_ring_costs_dispatches() {
     }
 }
 
-/// The tests also write cores of every processor whose layout the library knows. A new one is named here until `Generation` has its kind.
+/// The tests also write cores of every processor whose layout the library knows. A new processor is listed here until `Generation` has its
+/// layout.
 #[test]
 fn every_layout_has_a_generation() {
     let family = |version| Processor::family_by_version(version);
@@ -711,7 +712,7 @@ fn agents_that_cannot_be_read_are_named() {
     }
 }
 
-// Code objects.
+// Tests of code objects.
 
 #[test]
 fn a_code_object_without_a_name_is_kept() {
@@ -762,7 +763,7 @@ fn a_circle_of_code_objects_ends() {
     }
 }
 
-// The files.
+// Tests of files.
 
 #[test]
 fn what_is_no_core_is_refused() {
@@ -795,7 +796,7 @@ fn headers_that_were_never_written_are_counted() {
     let built = built();
     let mut file = built.merged();
     let count = built.regions.len();
-    // The last two are scratch of the second queue's waves.
+    // The last two segments are scratch of the second queue's waves.
     let at = 64 + (count - 1) * 56;
     file[at..at + 112].fill(0);
     with(&file, |core| {
@@ -809,7 +810,7 @@ fn headers_that_were_never_written_are_counted() {
             "{kinds:?}"
         );
     });
-    // The table itself is cut.
+    // The table itself is truncated.
     file.truncate(64 + 3 * 56 + 20);
     assert!(
         GpuCore::open(&[&file], &Limits::default()).is_err(),
@@ -817,7 +818,7 @@ fn headers_that_were_never_written_are_counted() {
     );
 }
 
-/// A truncated file loses the number of its program headers if there are many. They then end where the contents start.
+/// If a truncated file has many program headers, their number is lost. They then end where the contents start.
 #[test]
 fn headers_are_found_where_their_number_is_lost() {
     let mut file = built().with_many_segments(70_000);
@@ -835,7 +836,7 @@ fn headers_are_found_where_their_number_is_lost() {
     });
 }
 
-/// Code objects that are all in the same memory are together not more than the files are.
+/// Several code objects in the same memory together do not have more bytes than the files.
 #[test]
 fn the_files_of_code_objects_are_not_more_than_the_core() {
     let mut built = built();
@@ -857,7 +858,7 @@ fn the_files_of_code_objects_are_not_more_than_the_core() {
     });
 }
 
-/// In a truncated file, the part before the cut is read, in time.
+/// In a truncated file, the part before the end is read, in bounded time.
 #[test]
 fn cut_anywhere_it_is_an_answer_or_an_error() {
     let file = built().merged();

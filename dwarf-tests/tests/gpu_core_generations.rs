@@ -53,7 +53,7 @@ fn wave(generation: Generation, lanes: u32, seed: u32, group: u32) -> WaveSpec {
     use Generation::{Gfx12, Gfx12_5, Gfx90a, Gfx900, Gfx908, Gfx942, Gfx950};
     let vgprs = match generation {
         Gfx900 | Gfx908 => 4 + 8 * group,
-        // Ordinary ones in fours; with the accumulation registers a multiple of eight.
+        // Vector registers are allocated in fours. With the accumulation registers, the total is a multiple of eight.
         Gfx90a | Gfx942 | Gfx950 => 4 + 4 * group,
         Gfx12_5 => 16 + 256 * (group % 4),
         _ => 8 + 16 * group,
@@ -176,7 +176,7 @@ fn check_registers(wave: &CoreWave<'_, '_>, spec: &WaveSpec, generation: Generat
         let register = Register::vgpr((spec.vgprs + n).try_into().unwrap(), size).unwrap();
         let expected = bytes_of((0..32).map(|lane| spec.value("shared", n, lane)));
         assert_eq!(read(wave, register, 0, 128), expected, "shared {n}");
-        // The upper half of a wave has no lanes of its own in the block.
+        // The shared registers have no separate lanes for the upper half of a wave.
         assert_eq!(read(wave, register, 124, 8), None);
     }
     let after = u16::try_from(spec.vgprs + spec.shared).unwrap();
@@ -308,11 +308,11 @@ fn every_generation_reads_back() {
             }
         }
     }
-    // 9 waves on 1 XCC; 14 targets and sizes of waves on one XCC, and two on three; five versions.
+    // There are 9 waves on each XCC, 13 combinations of targets and wave sizes with one XCC, two with three XCCs, and five versions.
     assert_eq!(waves, 9 * (13 + 2 * 3) * 5);
 }
 
-/// A core with one wave, which is changed first.
+/// Returns a core with one wave, after applying `change`.
 fn one(
     generation: Generation,
     target: u32,
@@ -342,7 +342,8 @@ fn told(file: &[u8]) -> (String, Vec<&'static str>, Option<u64>, u64) {
     )
 }
 
-/// The table of section 10: bits of TRAPSTS or EXCP_FLAG_PRIV, of EXCP_FLAG_USER, and of MODE or TRAP_CTRL, with their meaning.
+/// The rows are the table of section 10: the bits of TRAPSTS or EXCP_FLAG_PRIV, of EXCP_FLAG_USER, and of MODE or TRAP_CTRL, with their
+/// meaning.
 #[test]
 fn every_stop_reason_has_its_bit() {
     type Row = (
@@ -429,7 +430,7 @@ fn every_stop_reason_has_its_bit() {
             });
             assert_eq!(told(&file).1, [reason], "{name} trap {trap_id}");
         }
-        // With a memory violation, the address error says nothing more.
+        // Next to a memory violation, the address error has no meaning.
         let file = one(generation, target, 10, |spec| {
             let wave = &mut spec.queues[0].waves[0][0];
             (wave.trapsts, wave.excp_priv) =
@@ -443,7 +444,7 @@ fn every_stop_reason_has_its_bit() {
     }
 }
 
-/// When trap temporaries tell something: with the set-up of the hardware, or by marks of the trap handler.
+/// Trap temporaries are valid if the hardware or the marks of the trap handler say so.
 #[test]
 fn trap_temporaries_are_believed_when_they_were_set_up() {
     for (generation, target, name) in Generation::TARGETS {
@@ -478,7 +479,7 @@ fn trap_temporaries_are_believed_when_they_were_set_up() {
     }
 }
 
-/// A wave that has given its vector registers back has the block, but not the registers.
+/// A wave that has released its vector registers still has the block in its record, but its registers are not available.
 #[test]
 fn vector_registers_that_were_given_back_are_not_available() {
     for (generation, target, name) in Generation::TARGETS {
@@ -515,7 +516,7 @@ fn status_is_shown_as_the_program_has_it() {
     }
 }
 
-/// A code object for a processor, whose code is elsewhere than the waves of these tests.
+/// Returns a code object for a processor. Its code is not at the addresses of the waves in these tests.
 fn object_for(target: &str) -> Vec<u8> {
     let mut file = std::fs::read(dwarf_tests::fixture("waves/calls/calls.rocm.hsaco")).unwrap();
     // The lowest byte of e_flags.
@@ -553,7 +554,7 @@ fn a_wave_that_stopped_at_a_trap_is_at_its_instruction() {
     }
 }
 
-/// A wave that a debugger holds at its kernel's first instruction.
+/// A debugger holds the wave at its kernel's first instruction.
 #[test]
 fn a_wave_that_never_ran_is_told() {
     for (at_entry, halted, expected) in [

@@ -8,8 +8,8 @@
 use dwarf_tests::{fixture, hetdwarf};
 use serde_json::{Value, json};
 
-/// `hip-gfx90a-O0.hsaco`: its kernel `k` starts at 0x1900, and has its first hidden argument at 16: `hidden_block_count_x`, of four
-/// bytes; `hidden_group_size_x`, of two, is at 28, and `hidden_hostcall_buffer`, of eight, at 96.
+/// Runs `vars` on `hip-gfx90a-O0.hsaco`. Its kernel `k` starts at 0x1900. The hidden arguments start at 16 with `hidden_block_count_x` of
+/// four bytes. `hidden_group_size_x` of two bytes is at 28, and `hidden_hostcall_buffer` of eight bytes at 96.
 fn ask(memory: &Value, more: &[&str]) -> String {
     let name = format!("hetdwarf-hidden-{}-{}", std::process::id(), more.len());
     let path = std::env::temp_dir().join(name);
@@ -31,7 +31,7 @@ fn ask(memory: &Value, more: &[&str]) -> String {
     ran.out
 }
 
-/// Bytes 0, 1, 2, … from 0x7000 on.
+/// Returns memory with the bytes 0, 1, 2, … from 0x7000 on.
 fn memory() -> Value {
     let bytes: String = (0..=255).map(|byte: u8| format!("{byte:02x}")).collect();
     json!([{"space": "none", "address": "0x7000", "bytes": bytes}])
@@ -48,10 +48,10 @@ fn hidden_arguments_are_those_of_the_metadata() {
     assert_eq!(count["state"], "entry");
     assert_eq!(count["from"], "kernarg");
     assert_eq!(count["address"], "0x7010");
-    // The bytes 16 to 19: 0x13121110.
+    // The bytes 16 to 19 form 0x13121110.
     assert_eq!(count["bytes"], "10111213");
     assert_eq!(count["value"], "319951120");
-    // The bytes 28 and 29: 0x1d1c.
+    // The bytes 28 and 29 form 0x1d1c.
     assert_eq!(find("hidden_group_size_x")["value"], "7452");
     let buffer = find("hidden_hostcall_buffer");
     assert_eq!(buffer["value"], "0x6766656463626160");

@@ -27,7 +27,7 @@ fn object(machine: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The lines after the first, which names the file.
+/// Returns the lines after the first, which names the file.
 fn body(text: &str) -> &str {
     text.split_once('\n').unwrap().1.trim_end()
 }
@@ -62,8 +62,8 @@ fn dump_prints_what_llvm_dwarfdump_prints() {
     }
 }
 
-/// The symbol table says how long the functions are: `start` has 0x30 bytes and `sum` 0x28. The tables of this object are made of
-/// differences that the linker computes, some of them of LEB128 numbers.
+/// The symbol table has the sizes of the functions: `start` has 0x30 bytes and `sum` 0x28. The tables of this object consist of differences
+/// that the linker computes, some of them as LEB128 numbers.
 #[test]
 fn differences_are_computed_where_the_linker_would() {
     let object = object("loongarch64");
@@ -90,7 +90,7 @@ fn differences_are_computed_where_the_linker_would() {
     assert_eq!(sizes, [0x28, 0x30]);
 }
 
-/// Except in LLVM's style, sections have distinct addresses, and so do two functions.
+/// Except in LLVM's style, different sections and different functions have distinct addresses.
 #[test]
 fn sections_of_an_object_have_addresses_of_their_own_unless_asked_for_llvms() {
     let object = object("x86_64");
@@ -125,7 +125,7 @@ fn info_and_verify_leave_out_what_is_about_gpus() {
     }
 }
 
-/// Faults are found as in a code object: here the address size, and the offset of the abbreviations.
+/// Errors are found as in a code object: here the address size, and the offset of the abbreviations.
 #[test]
 fn verify_finds_faults_that_are_not_about_gpus() {
     let folder = std::env::temp_dir().join(format!("hetdwarf-host-{}", std::process::id()));
@@ -146,7 +146,7 @@ fn verify_finds_faults_that_are_not_about_gpus() {
         .map(|section| section.offset);
     let offset = usize::try_from(offset.clone().next().unwrap()).unwrap();
     drop(code);
-    // The code of the abbreviation of the first entry, after the header of 12 bytes.
+    // Breaks the abbreviation code of the first entry, which follows the header of 12 bytes.
     bytes[offset + 12] = 0x7f;
     let path = folder.join("broken.o");
     std::fs::write(&path, bytes).unwrap();
@@ -176,14 +176,14 @@ fn other_commands_say_what_the_file_is() {
     }
 }
 
-/// The referenced entries are in another object, and not at an offset of this one.
+/// The referenced entries are in another object, and not at an offset in this one.
 #[test]
 fn references_into_other_objects_are_no_faults() {
     let object = fixture("host/lto.o");
     let object = object.to_str().unwrap();
     let ran = run(&["verify", object]);
     assert_eq!(ran.status, 0, "{}", ran.out);
-    // As many relocations of .debug_info have a symbol that no section defines.
+    // The same number of relocations of .debug_info have a symbol that is not in any section.
     assert!(
         ran.out
             .contains("8 references to entries of other objects are not checked"),
@@ -214,8 +214,8 @@ fn the_host_half_of_a_program_is_chosen_by_its_machine() {
     );
 }
 
-/// Functions that clean up have a CIE that names a personality routine, by a pointer to a pointer (`DW_EH_PE_indirect`) in code
-/// that can be anywhere.
+/// The CIE of a function with cleanups names a personality routine, by a pointer to a pointer (`DW_EH_PE_indirect`) in code at any
+/// distance.
 #[test]
 fn entries_with_a_personality_are_read() {
     let object = fixture("host/cleanup-x86_64.o");
@@ -226,7 +226,7 @@ fn entries_with_a_personality_are_read() {
     let ran = run(&["dump", object, "--debug-frame"]);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
     assert!(ran.out.contains("\"zPLR\""), "{}", ran.out);
-    // The last row that llvm-dwarfdump 22 prints.
+    // This is the last row that llvm-dwarfdump 22 prints.
     let row = "0x1a: CFA=RSP+32: RBX=[CFA-16], RIP=[CFA-8]";
     assert!(ran.out.contains(row), "{}", ran.out);
 }

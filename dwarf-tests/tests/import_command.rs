@@ -1,5 +1,5 @@
-//! Tests `hetdwarf import` on text in the format of ROCm's debug agent, written here according to its description from stopped waves with
-//! known values.
+//! Tests `hetdwarf import` on text in the format of ROCm's debug agent. The text is written here, according to the format's description,
+//! from stopped waves with known values.
 
 use core::fmt::Write;
 
@@ -49,7 +49,7 @@ fn printed(wave: &Value, index: u64, new: bool) -> String {
     }
     writeln!(text, "\n\nvector registers:").unwrap();
     for (name, lanes) in registers {
-        // The agent knows every lane.
+        // The agent prints every lane.
         if let Some(lanes) = lanes
             .as_array()
             .filter(|lanes| !lanes.contains(&Value::Null))
@@ -101,14 +101,14 @@ fn written(folder: &Folder, name: &str) -> Value {
     json(&folder.path("out").join(name))
 }
 
-/// A stopped wave and its code object, of 32 and of 64 lanes.
+/// Returns two stopped waves with their code objects, of 32 and of 64 lanes.
 fn cases() -> [(Value, String); 2] {
     ["gfx1100", "gfx90a"].map(|case| {
         let case = &truth(case)["waves"][0];
         let path = |name: &str| fixture(case[name].as_str().unwrap());
         let mut wave = json(&path("snapshot"));
         let object = path("object");
-        // Loaded as by a runtime, at whole pages.
+        // The object is loaded at whole pages, as by a runtime.
         let (pc, load) = (number(&wave["pc"]), number(&wave["load_address"]));
         let at = 0x7f00_0000_0000;
         wave["pc"] = format!("{:#x}", pc - load + at).into();
@@ -150,7 +150,7 @@ fn waves_of_a_log_are_those_that_were_printed() {
             assert_eq!((ran.status, ran.err.as_str()), (0, ""));
             let found = document(&ran);
             assert_eq!(found["format"], "hetdwarf-import/1");
-            // The text before and after; the error and the parts of the wave are all read.
+            // Only the other program's text before and after is skipped. The error and all parts of the wave are read.
             assert_eq!(found["skipped_lines"], 2);
             let said = &found["waves"][0];
             assert_eq!(said["number"], 7);
@@ -158,7 +158,7 @@ fn waves_of_a_log_are_those_that_were_printed() {
             assert_eq!(said["lanes"], wave["wave_size"]);
             assert_eq!(said["left_out"], 0);
             let file = written(&folder, "wave-7.json");
-            // m0 and ttmp4 have no numbers in DWARF.
+            // m0 and ttmp4 have no DWARF numbers.
             assert_eq!(number(&file["registers"]["m0"]), 7);
             assert_eq!(number(&file["registers"]["ttmp4"]), 0xffff_ffff);
             assert!(same_registers(&file, &wave) > 20);
@@ -167,7 +167,7 @@ fn waves_of_a_log_are_those_that_were_printed() {
             }
             assert_eq!(file["memory"][0]["bytes"], "2a00000044332211");
             assert_eq!(file["memory"][1]["address"], "0x20");
-            // A question about it, whose answer only needs registers.
+            // This query only needs registers.
             let path = folder.path("out/wave-7.json").display().to_string();
             let ran = hetdwarf(["unwind", &object, "--wave", &path, "--format", "json"]);
             let frames = document(&ran);
@@ -177,7 +177,7 @@ fn waves_of_a_log_are_those_that_were_printed() {
     }
 }
 
-/// Everything that the description says can go wrong.
+/// Tests all disturbances that the format's description mentions.
 #[test]
 fn damaged_text_costs_what_is_damaged() {
     let [(wave, object), _] = cases();
@@ -193,7 +193,7 @@ fn damaged_text_costs_what_is_damaged() {
         (found, file, folder)
     };
     let (_, expected, _) = with(good.as_bytes());
-    // CRLF, colours, a launcher's prefix, and lines of others between.
+    // The text has CRLF, colours, a launcher's prefix, or other output between the lines.
     let crlf = good.replace('\n', "\r\n");
     let coloured = good.replace("v1:", "\u{1b}[1;31mv1\u{1b}[0m:");
     let prefixed: String = good
@@ -214,7 +214,7 @@ fn damaged_text_costs_what_is_damaged() {
     let (found, file, _) = with(mixed.as_bytes());
     assert_eq!(file["registers"], expected["registers"]);
     assert!(found["skipped_lines"].as_u64() > Some(20));
-    // Two ranks at once, line by line.
+    // The lines of two ranks alternate.
     let second = printed(&wave, 2, false);
     let mut lines: Vec<String> = good
         .lines()
@@ -232,7 +232,7 @@ fn damaged_text_costs_what_is_damaged() {
         written(&folder, "wave-2.json")["registers"],
         expected["registers"]
     );
-    // Twice the same, and another wave of the same number.
+    // The same wave occurs twice, and another wave has the same number.
     let other = good.replace("0000002a", "0000002b");
     let (found, file, folder) = with([&*good, &good, &other].concat().as_bytes());
     assert_eq!((&file, found["repeated"].as_u64()), (&expected, Some(1)));
@@ -249,7 +249,7 @@ fn damaged_text_costs_what_is_damaged() {
             assert_eq!(value, &expected["registers"][name], "{name}");
         }
     }
-    // Bytes of any kind.
+    // Arbitrary bytes precede the text.
     let mut noise = good.clone().into_bytes();
     noise.splice(0..0, [0xff, 0x1b, b'[', 0, b'\n', 0x9b, 0x1b]);
     noise.push(b'\n');
@@ -283,7 +283,7 @@ fn without_a_target_or_a_wave_there_is_no_answer() {
         &["--target", "gfx90"],
     );
     assert_eq!(ran.status, 2, "{}", ran.out);
-    // A wave of 64 lanes on a processor with others only, and the other way round.
+    // A processor has no waves of this size.
     let ran = import(&folder, log.as_bytes(), &["--target", "gfx90a"]);
     assert!(
         ran.status == 2 && ran.err.contains("has no such waves"),
@@ -299,9 +299,9 @@ fn without_a_target_or_a_wave_there_is_no_answer() {
     );
 }
 
-/// The command that is printed last shows the variables of the wave, though its code object is the second of a bundle.
+/// The last printed command shows the variables of the wave, even if its code object is the second of a bundle.
 ///
-/// Source of the bundle's form: the documentation of clang-offload-bundler.
+/// Source of the bundle's format: the documentation of clang-offload-bundler.
 #[test]
 fn the_code_object_of_a_bundle_is_named_in_the_next_command() {
     let folder = Folder::new();
@@ -346,7 +346,7 @@ fn the_code_object_of_a_bundle_is_named_in_the_next_command() {
         "{next}"
     );
     let vars = hetdwarf(words);
-    // Its variables are in scratch, which a log does not have.
+    // The variables are in scratch, which a log does not contain.
     assert!(
         vars.out.starts_with("#0 collatz at loops-gfx90a.cl:8 "),
         "{}",

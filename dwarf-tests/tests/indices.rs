@@ -24,14 +24,14 @@ fn verify(file: &Path, rules: &str) -> Vec<Value> {
 
 const RULES: &str = "aranges-*,names-*,index-*,range-list";
 
-/// Output of compilers and linkers breaks no rule.
+/// The output of compilers and linkers violates no rule.
 #[test]
 fn real_indices_break_no_rule() {
     let names = ["two", "merged", "types", "split", "wide"];
     let names = names.map(|name| fixture(&format!("debug_info/names-{name}.hsaco")));
     let mut checked = 0;
     for file in corpus().iter().chain(&names) {
-        // Bundles are another test's.
+        // Another test covers bundles.
         if file
             .extension()
             .is_none_or(|extension| extension != "hsaco")
@@ -44,7 +44,7 @@ fn real_indices_break_no_rule() {
     assert!(checked > 80, "{checked}");
 }
 
-/// The linker merges the indices of two units with type units, and does not list these.
+/// The linker merges the indices of two units with type units, but does not list the type units.
 #[test]
 fn entries_for_type_units_that_are_not_listed_are_those_of_llvm_dwarfdump() {
     let Some(tool) = llvm_tool("llvm-dwarfdump") else {

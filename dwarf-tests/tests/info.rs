@@ -70,7 +70,7 @@ fn version_2_has_its_kernels() {
         .collect();
     assert_eq!(names, ["add", "empty"]);
     for (key, value) in [
-        // 256 bytes of amd_kernel_code_t after the symbol, at 0x1a00.
+        // amd_kernel_code_t has 256 bytes, and follows the symbol at 0x1a00.
         ("entry_address", json!("0x1b00")),
         ("wave_size", json!(64)),
         ("sgprs_used", json!(7)),
@@ -145,7 +145,7 @@ fn functions_have_registers_and_scratch_with_their_callees() {
         kernel["own"],
         json!({"sgprs": 33, "vgprs": 42, "agprs": null, "private_segment_size": 16})
     );
-    // The most SGPRs are in f, the most VGPRs in g, and the deepest chain is k and f: 16 + 64.
+    // f has the most SGPRs and g the most VGPRs. The deepest chain is k and f: 16 + 64.
     assert_eq!(
         kernel["with_callees"],
         json!({"sgprs": 40, "vgprs": 64, "agprs": null, "private_segment_size": 80})

@@ -90,8 +90,8 @@ fn arguments_are_those_of_the_metadata() {
     assert!(compared > 100, "{compared}");
 }
 
-/// Descriptor and metadata by `llvm-objdump --disassemble-symbols=calls.kd` and `llvm-readelf -n`; the initial registers by
-/// the order of USAGE: 4 for the scratch buffer and 2 each for five more items are the 14 user registers.
+/// The descriptor and metadata come from `llvm-objdump --disassemble-symbols=calls.kd` and `llvm-readelf -n`. The initial registers follow
+/// the order of USAGE: the 14 user registers are 4 for the scratch buffer, and 2 each for five more items.
 #[test]
 fn a_kernel_is_described_as_json() {
     let object = path("corpus/llvm24/calls-gfx90a-O0.hsaco");
@@ -119,7 +119,7 @@ fn a_kernel_is_described_as_json() {
     assert_eq!(descriptor["USER_SGPR_COUNT"], 14);
     assert_eq!(descriptor["ENABLE_VGPR_WORKITEM_ID"], 2);
     assert_eq!(descriptor["FLOAT_DENORM_MODE_16_64"], 3);
-    // 64 bits do not fit in a number of JSON.
+    // JSON numbers cannot represent all 64-bit values.
     assert!(descriptor["KERNEL_CODE_ENTRY_BYTE_OFFSET"].is_string());
     let document = info(&[&object]);
     let kernel = &document["object"]["kernels"][0];
@@ -133,7 +133,7 @@ fn a_kernel_is_described_as_json() {
     );
 }
 
-/// `reqd_work_group_size(4, 2, 8)` in OpenCL C.
+/// The source declares `reqd_work_group_size(4, 2, 8)` in OpenCL C.
 #[test]
 fn limits_are_those_of_the_source() {
     let Some(clang) = llvm_tool("clang") else {
@@ -172,7 +172,7 @@ fn limits_are_those_of_the_source() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The bundle's entries are `hipv4-amdgpu9.0a-amd-amdhsa--gfx90a` and `hipv4-amdgpu9.42-amd-amdhsa--`.
+/// The bundle has the entries `hipv4-amdgpu9.0a-amd-amdhsa--gfx90a` and `hipv4-amdgpu9.42-amd-amdhsa--`.
 #[test]
 fn objects_are_chosen_by_subarchitecture() {
     let bundle = path("object/subarchitectures.hipfb");
@@ -195,8 +195,8 @@ fn objects_are_chosen_by_subarchitecture() {
     }
 }
 
-/// The kernel of each has the dispatch pointer and the pointer to its arguments: 4 user registers. Its code reads the work-group's x from
-/// s4 (gfx1170), and from ttmp9 (gfx1250, and gfx1310, whose code is gfx1201's).
+/// Each kernel has four user registers, for the dispatch pointer and the pointer to its arguments. Its code reads the work-group's x from
+/// s4 (gfx1170), or from ttmp9 (gfx1250, and gfx1310, which has the code of gfx1201).
 #[test]
 fn kernels_of_the_newest_processors_are_described() {
     for (name, target, in_register) in [

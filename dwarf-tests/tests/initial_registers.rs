@@ -58,7 +58,7 @@ const NAMES: &[(&str, InitialValue)] = &[
     ("workItemIDZ", InitialValue::WorkItemIdZ),
 ];
 
-/// Returns a kernel that preloads its arguments if possible and uses scratch. Attributes declare what it does not need.
+/// Returns a kernel that preloads its arguments if possible and uses scratch. Attributes declare the initial values that it does not need.
 fn source(attributes: &str) -> String {
     format!(
         "define amdgpu_kernel void @k(ptr addrspace(1) inreg %p, i32 inreg %n) #0 {{
@@ -79,7 +79,7 @@ const ATTRIBUTES: &[&str] = &[
     r#""amdgpu-no-dispatch-id" "amdgpu-no-workgroup-id-z""#,
 ];
 
-/// Registers and, of a register that holds several items, the mask of this one.
+/// The registers of an item. If several items share a register, also the mask of this item.
 type Registers = (String, Option<u32>);
 
 fn run(tool: &Path, arguments: &[&str]) -> String {
@@ -89,7 +89,7 @@ fn run(tool: &Path, arguments: &[&str]) -> String {
     String::from_utf8(run.stdout).unwrap()
 }
 
-/// `$sgpr4_sgpr5` as the assembler writes it.
+/// Converts `$sgpr4_sgpr5` to the assembler's notation.
 fn assembler_name(registers: &str) -> String {
     let numbers: Vec<u16> = registers
         .trim_start_matches('$')
@@ -109,7 +109,7 @@ fn assembler_name(registers: &str) -> String {
     }
 }
 
-/// The items as a machine function lists them after `argumentInfo`.
+/// Returns the items that a machine function lists after `argumentInfo`.
 fn listed(machine_function: &str) -> BTreeMap<&'static str, Registers> {
     let lines = machine_function.lines();
     let mut lines = lines.skip_while(|line| line.trim() != "argumentInfo:");
@@ -188,17 +188,17 @@ fn registers_are_where_the_compiler_expects_them() {
             let descriptor = descriptor(&output);
             let mut found = found(&descriptor);
             if family >= Family::Gfx12 {
-                // They are no arguments there; see the test below.
+                // On these processors work-group ids are not arguments; see the test below.
                 found.retain(|name, _| !name.starts_with("work-group-id"));
             }
-            // Without the others, whose bits are 0 then, LLVM reads the whole register.
+            // If v0 has no other items, their bits are 0, and LLVM reads the whole register.
             if let Some(("v0", mask @ None)) = expected
                 .get_mut(InitialValue::WorkItemIdX.name())
                 .map(|(registers, mask)| (&**registers, mask))
             {
                 *mask = found[InitialValue::WorkItemIdX.name()].1;
             }
-            // Listed for every kernel with scratch, and not asked for by the descriptor: flat scratch is set up already.
+            // LLVM lists this item for every kernel with scratch. The descriptor does not request it if flat scratch is already set up.
             if descriptor.field(Field::EnablePrivateSegment) == Some(0) {
                 expected.remove(InitialValue::ScratchWavefrontOffset.name());
             }
@@ -293,7 +293,7 @@ fn the_assembler_counts_as_many_user_registers() {
         let here: Vec<_> = (DIRECTIVES.iter())
             .filter(|(_, field)| field.placement(family).is_some())
             .collect();
-        // Each alone, each left out, and all.
+        // Each directive is used alone, and each is left out, and all are used.
         let all = here.len();
         let choices = (0..all)
             .flat_map(|at| [1_u32 << at, !(1 << at)])
@@ -327,7 +327,7 @@ fn the_assembler_counts_as_many_user_registers() {
             let user: u64 = (listed.iter().filter(is_user))
                 .map(|one| u64::from(one.count))
                 .sum();
-            // The assembler counts more registers than are loaded, of which USAGE says that they are ignored.
+            // The assembler counts more registers than are loaded. According to USAGE, the excess is ignored.
             let loaded = if family == Family::Gfx12_5 { 32 } else { 16 };
             if counted <= loaded {
                 assert_eq!(user, counted, "{processor}\n{text}");
@@ -347,7 +347,7 @@ fn registers_that_are_never_written_have_their_initial_values() {
     let mut compared: BTreeMap<&str, usize> = BTreeMap::new();
     for case in lane_cases().into_iter().chain(wave_cases()) {
         let name = case.file_name().unwrap().to_str().unwrap();
-        // The folder's name, for some cases without its suffix.
+        // The file has the name of the folder, in some cases without the first part.
         let files = [name, name.split_once('-').map_or(name, |(_, rest)| rest)];
         let files = files.map(|name| case.join(format!("{name}.hsaco")));
         let hsaco = files.into_iter().find(|path| path.exists()).unwrap();
@@ -444,7 +444,7 @@ fn is_right(item: &InitialRegisters, wave: &Value) -> Option<bool> {
     match item.holds {
         InitialValue::KernargSegmentPointer => {
             let address = scalar(item.first)? | scalar(item.first + 1)? << 32;
-            // Memory is listed by blocks, of which the arguments are one.
+            // The snapshot lists memory by blocks, and the arguments are one block.
             let mut blocks = wave["memory"].as_array().unwrap().iter();
             Some(blocks.any(|block| number(&block["address"]) == address))
         }
@@ -518,7 +518,7 @@ fn stops_say_what_registers_still_hold() {
     let text = vars(0x1918, &[]);
     let line = "unchanged since the kernel started: s[0:1] = kernarg segment pointer; s15 = work-group id x; v0, bits 0-9 = work-item id x\n";
     assert!(text.contains(line), "{text}");
-    // In a function that the kernel calls, registers are the function's.
+    // In a function that the kernel calls, registers have other values.
     let wave = fixture("waves/calls-O2/w00.json");
     let arguments =
         ["vars", "--format", "json", "--frame", "all", "--wave"].map(std::ffi::OsStr::new);
@@ -532,7 +532,7 @@ fn stops_say_what_registers_still_hold() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Waves of a core file, at some addresses of an object; the first of them stopped.
+/// Returns a core file with waves at some addresses of an object. The first wave stopped.
 fn core_of(object: &[u8], addresses: &[u64]) -> Vec<u8> {
     let mut spec = CoreSpec::new(Generation::Gfx11, 110_000);
     let load = 0x7f40_0000_0000;
@@ -586,8 +586,8 @@ fn core_of(object: &[u8], addresses: &[u64]) -> Vec<u8> {
     spec.build().merged()
 }
 
-/// `core` reports the same about its waves as `vars` about snapshots at the same positions (see [`stops_say_what_registers_still_hold`]),
-/// also if the code object has no debugging information.
+/// `core` reports the same about its waves as `vars` about snapshots at the same positions (see
+/// [`stops_say_what_registers_still_hold`]). This also holds for a code object without debugging information.
 #[test]
 fn cores_say_what_registers_still_hold() {
     let path = fixture("waves/calls-O2/calls-O2.hsaco");

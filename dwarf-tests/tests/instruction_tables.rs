@@ -28,7 +28,7 @@ mod isa {
     use dwarf_tests::llvm_tool;
     use write::{Generation, Processor};
 
-    /// A processor in the column that it shares with others of its generation.
+    /// Returns a processor in the column that it shares with others of its generation.
     const fn one(name: &'static str, wave_size: u32) -> Processor {
         Processor {
             name,
@@ -37,7 +37,7 @@ mod isa {
         }
     }
 
-    /// A processor with a column of its own.
+    /// Returns a processor with its own column.
     const fn own(name: &'static str, wave_size: u32) -> Processor {
         Processor {
             has_column: true,
@@ -86,12 +86,12 @@ mod isa {
         },
     ];
 
-    /// The file of the rows.
+    /// Returns the path of the file with the rows.
     fn path() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/isa/table/rows.rs")
     }
 
-    /// LLVM's tools, and a folder for a test. `None` if they are not installed.
+    /// Returns LLVM's tools, and a folder for a test. Returns `None` if the tools are not installed.
     fn llvm(test: &str) -> Option<probe::Llvm> {
         let (mc, objdump) = (llvm_tool("llvm-mc")?, llvm_tool("llvm-objdump")?);
         let folder = std::env::temp_dir().join(format!("{test}-{}", std::process::id()));
@@ -103,7 +103,7 @@ mod isa {
         })
     }
 
-    /// The table, made anew.
+    /// Generates the table, and writes or compares it.
     pub fn check() {
         let Some(llvm) = llvm("instruction-tables") else {
             return;
@@ -122,7 +122,8 @@ mod isa {
         std::fs::remove_dir_all(&llvm.folder).unwrap();
     }
 
-    /// Processors that were not disassembled for the tables have the instructions of their family's processors that were.
+    /// Checks processors that were not disassembled for the tables: they have the same instructions as processors of their family that
+    /// were.
     pub fn check_others() {
         let Some(llvm) = llvm("other-processors") else {
             return;
@@ -149,7 +150,7 @@ mod isa {
                 {
                     continue;
                 }
-                // Its family's column, and the one that the others share.
+                // The column of the family, and the column that other processors share.
                 let tables = asked
                     .iter()
                     .filter(|(one, has_column, _)| is_like(one) || !has_column);

@@ -20,7 +20,7 @@ fn bytes(dwords: &[u32]) -> Vec<u8> {
         .collect()
 }
 
-/// Decodes each instruction from the bytes that LLVM assigns to it, and from those with the following bytes.
+/// Decodes each instruction from exactly the bytes that LLVM assigns to it, and from these bytes with the following ones.
 fn check(decoder: &Decoder, lines: &[Line], wave_size: WaveSize, processor: &str) -> [usize; 2] {
     let [mut same, mut refused] = [0, 0];
     let mut problems = Vec::new();
@@ -97,8 +97,8 @@ impl Texts {
     }
 }
 
-/// Compares every instruction of every code object: length, name, operands and written registers. The `text` sections of the waves are
-/// those of their code objects.
+/// Compares every instruction of every code object: length, name, operands and written registers. The waves have the same `text` sections
+/// as their code objects.
 #[test]
 fn the_corpus_decodes_as_llvm_disassembles_it() {
     let Some(objdump) = llvm_tool("llvm-objdump") else {
@@ -195,8 +195,8 @@ fn every_family_with_instructions_is_compared() {
     }
 }
 
-/// Words of a fixed sequence: some all random, some with few bits set, most with the prefix of an
-/// encoding that random words seldom have.
+/// Returns words of a fixed sequence: some are random, some have few bits set, and most have an encoding's prefix that is rare in random
+/// words.
 fn words(count: usize, seed: u64) -> impl Iterator<Item = u32> {
     let mut state = seed | 1;
     let mut next = move || {
@@ -216,7 +216,7 @@ fn words(count: usize, seed: u64) -> impl Iterator<Item = u32> {
             1 => next() & next(),
             _ => next() & next() & next(),
         };
-        // The dwords after the first of an instruction with three operands name vector registers.
+        // For encodings with three operands, the second dword names vector registers.
         let word = word | std::mem::take(&mut sources);
         match n % 3 {
             0 => {
@@ -231,7 +231,7 @@ fn words(count: usize, seed: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Disassembles a relocatable object with these words. LLVM's disassembler can fail on some words; the output before is compared.
+/// Compares with LLVM's disassembly of a relocatable object with random words. LLVM can fail on some words; the output before is compared.
 fn compare_random(count: usize, rounds: u64) {
     let (Some(mc), Some(objdump)) = (llvm_tool("llvm-mc"), llvm_tool("llvm-objdump")) else {
         return;

@@ -78,8 +78,8 @@ directives! {
     exception_int_div_zero 1 => EnableExceptionIntDivideByZero 1;
 }
 
-/// Fields that no directive sets by itself, because the assembler computes them, the command processor fills them in, or only graphics
-/// pipelines have them; with the families that have each, by USAGE's tables.
+/// Fields that no directive sets directly: the assembler computes them, the command processor fills them in, or only graphics pipelines
+/// have them. For each field, the families that have it according to USAGE's tables.
 const WITHOUT_A_DIRECTIVE: &[(Field, &[Family])] = &[
     (Field::KernelCodeEntryByteOffset, ALL),
     (Field::GranulatedWorkitemVgprCount, ALL),
@@ -125,7 +125,7 @@ const UP_TO_GFX9: &[Family] = ALL.split_at(8).0;
 const UP_TO_GFX11: &[Family] = ALL.split_at(12).0;
 const FROM_GFX12: &[Family] = ALL.split_at(12).1;
 
-/// Families of which LLVM 22 knows no processor.
+/// Families without a processor in LLVM 22.
 const NEWER_THAN_LLVM_22: &[Family] = &[Family::Gfx11_7, Family::Gfx13];
 
 /// Derived fields: the position of the code, the number of user registers, and the number of vector registers in blocks whose size depends
@@ -177,7 +177,7 @@ fn assemble(mc: &Path, folder: &Path, processor: &Processor, text: &str) -> Stri
     String::from_utf8(run.stderr).unwrap()
 }
 
-/// Returns the processor of a family that is given to LLVM: the first that LLVM knows and that is not a generic one.
+/// Returns the processor that represents a family: the first one that LLVM knows and that is not generic.
 fn processor(mc: &Path, folder: &Path, family: Family) -> &'static Processor {
     let known = |p: &&Processor| assemble(mc, folder, p, "").is_empty();
     Processor::ALL
@@ -196,7 +196,7 @@ fn refused(errors: &str, lines: &BTreeMap<usize, &'static str>) -> BTreeSet<&'st
         let (column, line_number) = (place.next().unwrap(), place.next().unwrap());
         match lines.get(&line_number.parse().unwrap()) {
             Some(name) if column == "1" => assert!(found.insert(*name), "{line}"),
-            // The end of the kernel, which was given up with the directive.
+            // This is the end of the kernel, which the assembler no longer expects after the error.
             _ => assert_eq!(said, "unknown directive", "{line}"),
         }
     }
@@ -224,7 +224,7 @@ fn every_directive_sets_the_field_that_is_read() {
             .into_iter()
             .partition(|directive| !refused.contains(directive.name));
         for directive in missing {
-            // Two directives have the same field, each on the processors that lack the other's.
+            // Two directives set the same field, each on the processors that lack the other directive.
             let other = given.iter().any(|one| one.field == directive.field);
             if directive.field.placement(family).is_some() && !other {
                 problems.push(format!("{family:?} has no {:?}", directive.field));
@@ -275,7 +275,7 @@ fn every_directive_sets_the_field_that_is_read() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// For each of these fields, the specification decides whether a newly described family has it.
+/// If a new family is described, the specification must be consulted for each field without a directive.
 #[test]
 fn every_field_has_a_directive_or_the_families_of_the_document() {
     for field in Field::ALL {

@@ -33,7 +33,7 @@ fn snapshot(path: &Path) -> Snapshot {
 fn ask(flow: &LaneFlow<'_>, wave: &Snapshot, wave_size: WaveSize) -> StopLanes {
     let dispatched = wave.dispatch.as_ref().and_then(|d| d.lanes(wave_size));
     let pc = wave.load_address.to_code(wave.pc()).0;
-    // The limits of a stop in the smallest of files.
+    // The limits are the same as for a stop in the smallest possible file.
     let meter = Meter::new(&Limits::DEFAULT, 0);
     flow.stop(wave, pc, wave.load_address, dispatched, &meter)
         .unwrap()
@@ -73,7 +73,7 @@ fn is_within(runs: &Value, pc: u64) -> bool {
     })
 }
 
-/// Compares the lanes of one stop that wait in the same place.
+/// Compares the lanes of one stop that wait at the same place.
 fn compare(found: &StopLanes, group: &Value) -> (Score, Option<String>) {
     let (mut score, mut problem) = (Score::default(), None);
     let next = group["next_active"]
@@ -90,7 +90,7 @@ fn compare(found: &StopLanes, group: &Value) -> (Score, Option<String>) {
                 let last = number(&group["last_active"]) as u64;
                 frame as u64 == group["frame"].as_u64().unwrap()
                     && is_within(&group["right"], pc)
-                    // This is stricter than required: the exact instruction, except for copies of a join.
+                    // The required instruction is exact, except for copies of a join. This is stricter than a debugger needs.
                     && resumes.is_some() == next.is_some()
                     && left.is_none_or(|left| left == last)
             }
@@ -110,7 +110,7 @@ fn compare(found: &StopLanes, group: &Value) -> (Score, Option<String>) {
     (score, problem)
 }
 
-/// Returns the scores of all cases. The callback assigns a score by the case and the group of lanes.
+/// Calculates the scores of all cases. `add` assigns a score by the case and the group of lanes.
 fn scores(mut add: impl FnMut(&Value, &Value, Score)) -> Vec<String> {
     let mut problems = Vec::new();
     for case in lane_cases() {
@@ -143,7 +143,7 @@ fn scores(mut add: impl FnMut(&Value, &Value, Score)) -> Vec<String> {
                 add(&truth, group, score);
                 waiting += score.waiting();
             }
-            // Every lane is active or waits: all waves of the cases are full.
+            // All waves of the cases are full, so every lane is active or waits.
             assert_eq!(
                 active.count_ones() as usize + waiting,
                 wave_size.lanes() as usize,
@@ -154,7 +154,7 @@ fn scores(mut add: impl FnMut(&Value, &Value, Score)) -> Vec<String> {
     problems
 }
 
-/// Prints a table of the right answers for waiting lanes, and the number of unknown ones, if any.
+/// Prints a table of the right answers for waiting lanes, and the number of unknown lanes, if any.
 fn table(title: &str, scores: &BTreeMap<(String, String), Score>) {
     let mut columns: Vec<&String> = scores.keys().map(|(_, column)| column).collect();
     columns.sort();
@@ -215,7 +215,7 @@ fn waiting_lanes_are_where_they_were() {
     assert!(problems.is_empty(), "{} {problems:#?}", problems.len());
     let all: usize = levels.values().map(|score| score.waiting()).sum();
     assert_eq!(all, 7948, "the cases have other lanes than they had");
-    // The switch-off point is known for most, and must then be right.
+    // The switch-off point is known for most lanes, and must then be right.
     for (level, percent) in [("-O0", 80), ("-O1, -O2", 95)] {
         let score = levels[level];
         assert!(score.left * 100 >= score.waiting() * percent, "{levels:?}");
@@ -225,7 +225,7 @@ fn waiting_lanes_are_where_they_were() {
     assert!(callers.is_at_least(95), "{callers:?}");
 }
 
-/// The waves of another collection, for which the lanes that entered each frame, and those active there, are known.
+/// For these waves, the lanes that entered each frame and the active lanes are known.
 #[test]
 fn lanes_are_in_the_frames_that_they_entered() {
     let (mut stops, mut divergent, mut frames, mut unknown) = (0, 0, 0, 0);
@@ -261,8 +261,8 @@ fn lanes_are_in_the_frames_that_they_entered() {
                 let [entry, active] =
                     ["entry_exec", "exec"].map(|key| number(&expected[key]) as u64);
                 assert_eq!(entered & !unsure, entry & !unsure, "{at} {frame:x?}");
-                // In the whole-wave sections of prologues and epilogues EXEC has other lanes than those that are
-                // active, which are all that entered.
+                // In the whole-wave sections of prologues and epilogues, EXEC differs from the active lanes. All lanes that entered are
+                // then active.
                 let is_mark = stop["stop"] == "mark" || expected["index"] != 0;
                 let active = if is_mark || active == here {
                     active
@@ -288,7 +288,7 @@ struct Arbitrary {
 }
 
 impl Arbitrary {
-    /// A word of a fixed sequence (SplitMix64).
+    /// Returns a word of a fixed sequence (SplitMix64).
     fn word(&self, which: u64, n: u64) -> u32 {
         let mut x = self.seed
             ^ which.wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -302,7 +302,7 @@ impl Arbitrary {
 impl oracle::Machine for Arbitrary {
     fn scalar(&self, index: usize) -> u32 {
         match index {
-            // The stack of functions in the corpus: kernels from 0 on, others above.
+            // The stack of a kernel starts at 0; other functions have a higher one.
             33 => 0x4000,
             32 => 0x8000,
             _ => self.word(1, index as u64),
@@ -360,17 +360,16 @@ impl Wave for Arbitrary {
 #[derive(Debug, Default)]
 struct Agreement {
     same: usize,
-    /// The oracle knows one place, the library none.
+    /// The oracle knows one place, and the library knows none.
     unknown: usize,
-    /// The library knows one, and the oracle something it does not follow: values that callees preserve.
+    /// The library knows a place, and the oracle does not, because it does not follow values that callees preserve.
     more: usize,
     /// Neither knows.
     neither: usize,
     too_many: usize,
 }
 
-/// At arbitrary addresses, with arbitrary contents of registers and scratch, the library's plans agree with the oracle's walk for each
-/// lane.
+/// At arbitrary addresses, with arbitrary contents of registers and scratch, the library agrees with the oracle about each lane.
 #[test]
 fn plans_say_what_a_concrete_walk_finds() {
     let Some(objdump) = llvm_tool("llvm-objdump") else {
@@ -389,9 +388,9 @@ fn plans_say_what_a_concrete_walk_finds() {
     assert!(agreement.unknown * 50 < agreement.same, "{agreement:?}");
 }
 
-/// At some places of an object, with arbitrary contents.
+/// Compares both at some addresses of an object, with arbitrary contents.
 ///
-/// * `step`: how many places are passed over.
+/// * `step`: only every `step`th address is used.
 fn check_object(
     objdump: &Path,
     (path, wave_size): (&Path, WaveSize),
@@ -435,7 +434,7 @@ fn check_object(
     }
 }
 
-/// Random compiled programs: recovery agrees with a concrete walk, or has no answer. `HETDWARF_PROGRAMS=FIRST-LAST` selects other seeds.
+/// For random compiled programs, recovery agrees with the oracle, or has no answer. `HETDWARF_PROGRAMS=FIRST-LAST` selects other seeds.
 #[test]
 fn random_programs_are_recovered_as_a_concrete_walk_finds() {
     let (Some(clang), Some(objdump)) = (llvm_tool("clang"), llvm_tool("llvm-objdump")) else {
@@ -497,7 +496,7 @@ fn check_stop(
         .unwrap();
     let frame = &found.frames[0];
     if frame.lanes_that(|state| state == LaneState::Active) != wave.exec {
-        // In a whole-wave section the followed lanes differ from EXEC.
+        // In a whole-wave section, the followed lanes differ from EXEC.
         return;
     }
     let off = wave
@@ -523,7 +522,7 @@ fn check_stop(
                 continue;
             }
         };
-        // The switch-off point of an arbitrary lane is meaningless.
+        // For lanes with arbitrary contents, the switch-off point has no meaning.
         let waits = |pc, resumes| LaneState::Waiting {
             pc,
             left: None,
@@ -542,7 +541,7 @@ fn check_stop(
         };
         match (expected, state) {
             (Some(expected), state) if expected == state => agreement.same += 1,
-            // The caller of an arbitrary wave is nowhere.
+            // An arbitrary wave has no caller.
             (Some(LaneState::Elsewhere), LaneState::Unknown(Reason::Caller)) => agreement.same += 1,
             (Some(_), LaneState::Unknown(_)) => agreement.unknown += 1,
             (None, LaneState::Unknown(_)) => agreement.neither += 1,

@@ -22,7 +22,7 @@ fn function(address: u64, code: &[u8], is_kernel: bool) -> Function<'_> {
     }
 }
 
-/// A wave of gfx1100 with 32 lanes.
+/// Returns a wave of gfx1100 with 32 lanes.
 fn wave(pc: u64, exec: u64, scalars: &[(u16, u64)]) -> Snapshot {
     let mut wave = Snapshot::new("gfx1100", WaveSize::Wave32, pc);
     wave.set_register(Register::EXEC_32, exec).unwrap();
@@ -44,13 +44,13 @@ fn ask(functions: &[Function<'_>], wave: &Snapshot) -> StopLanes {
         .unwrap()
 }
 
-/// A kernel of gfx1100 with some code, asked for lanes 0 to 7 of a wave before the instruction at an address.
+/// Returns the states of lanes 0 to 7 of a wave in a kernel with this code.
 fn ask_kernel(code: &[u32], wave: &Snapshot) -> Vec<LaneState> {
     let found = ask(&[function(0x1000, &bytes(code), true)], wave);
     (0..8).map(|lane| found.lane(lane).1).collect()
 }
 
-/// Two ways into a section of all lanes, which have saved EXEC in different registers.
+/// Two paths lead into a section of all lanes. They have saved EXEC in different registers.
 #[test]
 fn where_exec_was_saved_is_known_if_all_ways_agree() {
     let code = |[one, other]: [u32; 2]| {
@@ -90,17 +90,17 @@ fn mask_from_scratch(register: u32, offset: u32) -> [u32; 9] {
     ]
 }
 
-/// A wave before the first instruction, with a mask of all lanes in scratch at an offset from a register.
+/// Returns a wave before the first instruction. Its scratch has a mask of all lanes at an offset from a register.
 fn wave_with_mask(register: u16, offset: u64) -> Snapshot {
     let mut wave = wave(0x1000, 0x0f, &[(register, 0x40)]);
-    // Lane 1 of the row.
+    // The address of lane 1 in the row.
     let address = (0x40 + offset) * 32 + 4;
     wave.add_memory(Memory::PrivateWave, address, &0xff_u32.to_le_bytes())
         .unwrap();
     wave
 }
 
-/// Callees may write above the stack pointer of each call, so the lowest of these counts.
+/// Callees may write above the stack pointer of each call, so the lowest stack pointer counts.
 #[test]
 fn callees_have_the_stack_from_the_lowest_call_on() {
     // s_add_i32 s32, s33, 16 or 32; s_swappc_b64 s[30:31], s[16:17]
@@ -121,7 +121,7 @@ fn callees_have_the_stack_from_the_lowest_call_on() {
         &[32, 32, 16],
         &[16],
     ] {
-        // Below all of them, between the two, and above all.
+        // The offsets are below both stack pointers, between them, and above both.
         let (below, after) = ask_for(calls, 8);
         assert_eq!(
             below.waiting().and_then(|one| one.resumes),
@@ -151,7 +151,7 @@ fn a_row_may_be_one_that_counts_from_another_register() {
         code.extend(mask_from_scratch(34, 8));
         ask_kernel(&code, &wave_with_mask(34, 8))[4]
     };
-    // At another offset from the same register it is another row.
+    // At another offset from the same register, the row is certainly another one.
     assert_eq!(
         ask_with(34).waiting().and_then(|one| one.resumes),
         Some(0x1038)
@@ -160,7 +160,7 @@ fn a_row_may_be_one_that_counts_from_another_register() {
     assert_eq!(ask_with(33), LaneState::Unknown(Reason::Mask));
 }
 
-/// The register in which EXEC was saved is used for something else before the section ends.
+/// The register in which EXEC was saved is overwritten before the section ends.
 #[test]
 fn where_exec_was_saved_is_lost_with_the_register() {
     let code = |write: u32| {

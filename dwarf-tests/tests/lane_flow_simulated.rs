@@ -9,7 +9,7 @@ use dwarf_tests::{llvm_tool, seeds};
 /// The number of programs in one run of the assembler.
 const BATCH: u64 = 25;
 
-/// `HETDWARF_SEED` takes other seeds, `HETDWARF_COUNT` so many of them.
+/// `HETDWARF_SEED` selects other seeds, and `HETDWARF_COUNT` their number.
 #[test]
 fn lanes_of_random_programs_are_where_they_are() {
     let Some(assembler) = llvm_tool("llvm-mc") else {

@@ -203,7 +203,7 @@ fn check(
     };
     let lanes = wave_size.lanes() as usize;
     let many = std::env::var("HETDWARF_STOPS").map_or(24, |text| text.parse().unwrap());
-    // Stops at which lanes wait.
+    // The wave is stopped where lanes wait.
     let full = |n: usize| ran.steps[n].active.count_ones() as usize == lanes;
     let divergent: Vec<usize> = (0..ran.steps.len()).filter(|n| !full(*n)).collect();
     let stops: std::collections::BTreeSet<usize> = (0..many.min(divergent.len()))

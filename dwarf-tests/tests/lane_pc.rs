@@ -21,7 +21,7 @@ use hetdwarf::eval::Reading;
 use hetdwarf::expr::{Encoding, Printer};
 use hetdwarf::lane_pc::Program;
 
-/// Checks the program of a seed. A failing one is reduced and shown. Returns None if it runs too long.
+/// Checks the program of a seed. A failing program is reduced and shown. Returns None if the program runs too long.
 fn check_seed(seed: u64, way: Way<'_>) -> Option<Figures> {
     let source = generate(seed);
     match check(&source, way) {
@@ -34,7 +34,7 @@ fn check_seed(seed: u64, way: Way<'_>) -> Option<Figures> {
     }
 }
 
-/// Checks so many programs from a seed onwards, on all processors.
+/// Checks `count` programs from a seed on, on all processors.
 fn check_many(first: u64, count: usize, forms: &[Form; 4]) -> Figures {
     let next = AtomicU64::new(0);
     let enough = |figures: &Figures| figures.programs >= count;
@@ -77,7 +77,7 @@ fn every_lane_is_where_it_is_when_it_runs_alone() {
     let figures = check_many(seeds::asked_for().unwrap_or(0), 5000, &forms);
     println!("{figures:?} in {:?}", start.elapsed());
     assert!(figures.programs >= 5000);
-    // Most lanes must have been somewhere else for this to mean anything.
+    // The comparison is meaningful only if many lanes waited.
     assert!(figures.waiting * 4 > figures.lanes, "{figures:?}");
 }
 
@@ -124,7 +124,7 @@ fn mistakes_are_found() {
 
 #[test]
 fn a_program_that_fails_is_made_small() {
-    // Without its `else`, a decision and a lane are all that is needed to see that.
+    // A decision and one lane are enough to reveal a missing `else`.
     let change = |program: &mut Program| {
         mutate(program, Mistake::MissingElse, &mut Random::new(1));
     };
@@ -242,7 +242,7 @@ fn transform(tool: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Checks some programs, the objects of which are made in a way of their own.
+/// Checks some programs whose objects are written by another function.
 fn check_some(write: impl Fn(&[Function<'_>], Form) -> Option<Vec<u8>>) {
     if write(&[], Form::default()).is_none() {
         return;
@@ -301,7 +301,7 @@ fn llvm_dwarfdump_decodes_it() {
             let (out, err) = (text(&run.stdout), text(&run.stderr));
             assert!(run.status.success() && err.is_empty(), "{err}");
             assert!(out.contains("__divergent_lane_pc"), "{out}");
-            // It does not know GNU's operations of DWARF 4, which have types.
+            // This tool does not know the GNU operations of DWARF 4, which have types.
             let unknown: &[&str] = if version == 4 { &["f5", "f7"] } else { &[] };
             for line in out.lines() {
                 if let Some((_, bytes)) = line.split_once("<decoding error> ") {

@@ -1,4 +1,4 @@
-//! Lanes that were inactive on entry to a function are found where they wait in its callers.
+//! Checks that lanes that were inactive on entry to a function are located in its callers, where they wait.
 
 use dwarf_tests::simulator::object_file::{Addresses, Function, starts, write_with_frames};
 use hetdwarf::arch::{Register, ScratchAddressing, WaveSize};
@@ -22,7 +22,7 @@ fn s(number: u16) -> Register {
     Register::sgpr(number).unwrap()
 }
 
-/// A function of 16 instructions with an `if` from its third to its twelfth; the mask is in a scalar register.
+/// Returns the lanes of a function with 16 instructions, and an `if` from the third to the twelfth. The mask is in a scalar register.
 fn function(mask: u16) -> lane_pc::Program {
     let then = Label::from(12)..Label::from(48);
     lane_pc::Program::new(&lane_pc::Function {
@@ -78,7 +78,7 @@ fn object(with_exec: bool, return_address: u16) -> Vec<u8> {
     write_with_frames(&[outer, leaf], 5, Addresses::Numbers, &section)
 }
 
-/// Returns a wave in the `then` of `leaf`, called by the instruction at 16 in `outer`; `more` are registers with their values.
+/// Returns a wave in the `then` of `leaf`, called by the instruction at 16 in `outer`. `more` has registers with values.
 fn wave(leaf: u64, outer: u64, more: &[(u16, u64)]) -> Snapshot {
     let mut wave = Snapshot::new("gfx1030", WaveSize::Wave32, leaf + 16);
     let registers = [(20, CALL), (30, outer + 20), (31, 0), (32, 0x100)];
@@ -112,7 +112,7 @@ fn ask(
     let frame = stop.call_frame(0).unwrap();
     let found = frame.lane_pcs().unwrap();
     let callers = frame.lanes_in_callers(&found);
-    // In `leaf` all is the same with or without: lanes of `then` run, those that did not take it wait.
+    // The lanes in `leaf` do not depend on the caller: lanes of `then` run, and the others wait.
     for (lane, pc) in found.pcs().enumerate() {
         let expected = match 1_u64 << lane {
             lane if lane & LEAF != 0 => Some(leaf + 16),
@@ -149,7 +149,7 @@ fn lanes_that_did_not_take_part_in_a_call_wait_in_the_caller() {
             dwarf_tests::number(&lane["caller"]["pc"]),
             u128::from(outer + 8)
         );
-        // Lanes that the wave was started without are nowhere.
+        // Lanes that were inactive when the wave started have no position.
         assert!(
             json["lanes"][30].get("caller").is_none() && json["lanes"][0].get("caller").is_none()
         );
@@ -177,8 +177,8 @@ const CALLED: [(usize, u32); 3] = [
     (60, 0xbe80_201e), // s_setpc_b64 s[30:31]
 ];
 
-/// Asks the machine code where the lanes of the caller are, where the call frame information of the callee says that the return
-/// address is in two registers. The code returns to the first call; the second call is in `s[40:41]`.
+/// Locates the caller's lanes by machine code. According to the callee's call frame information, the return address is in two registers.
+/// The code returns to the first call, and the second call is in `s[40:41]`.
 fn ask_code(return_address: u16) -> (u64, Vec<LanePlace>) {
     let mut file = object(true, return_address);
     let (text, [outer, leaf]) = {
@@ -212,7 +212,7 @@ fn ask_code(return_address: u16) -> (u64, Vec<LanePlace>) {
     (outer, found.places().to_vec())
 }
 
-/// It cannot be decided which source is right, and the lanes of one call do not apply to another.
+/// It is unknown which source is right, and the lanes of one call do not apply to another.
 #[test]
 fn lanes_of_a_caller_are_unknown_if_the_code_finds_another() {
     let (outer, places) = ask_code(30);

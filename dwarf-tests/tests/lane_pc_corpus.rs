@@ -1,7 +1,7 @@
 //! Reads the handwritten `rocm-style/lane_pc*.hsaco` of the corpus, and compares the lanes with the sources.
 //!
-//! Offsets are those of the labels in `fixtures/corpus/src/lane_pc*.s`, counted by hand. Instructions have 4 bytes, except `v_mul_lo_u32`,
-//! `v_writelane_b32` and `v_readlane_b32` with 8.
+//! Offsets are taken from the labels in `fixtures/corpus/src/lane_pc*.s`, counted by hand. Instructions have 4 bytes, except
+//! `v_mul_lo_u32`, `v_writelane_b32` and `v_readlane_b32` with 8.
 
 use dwarf_tests::fixture;
 use hetdwarf::arch::{LoadAddress, ProcessAddress, Register, WaveSize};
@@ -13,7 +13,7 @@ use hetdwarf::wave::Snapshot;
 /// The load address of the code.
 const LOADED_AT: u64 = 0x7f12_0000_0000;
 
-/// Lanes that are in one place: their mask, and its offset in the function.
+/// Lanes that are at the same place: their mask, and the offset of the place in the function.
 type Group = (u64, u64);
 
 /// Reads the lanes of a wave at an offset in a function.
@@ -31,7 +31,7 @@ fn read(file: &str, function: &str, wave: impl Fn(u64) -> Snapshot) -> (u64, Lan
     (start, stop.call_frame(0).unwrap().lane_pcs().unwrap())
 }
 
-/// Lanes are in these places, and in no others.
+/// Checks that lanes are at these places, and at no others.
 fn assert_lanes(found: &LanePcs, start: u64, active: u64, groups: &[Group], context: &str) {
     assert!(found.is_known(), "{context}");
     assert_eq!(found.active(), active, "{context}");
@@ -47,25 +47,25 @@ fn assert_lanes(found: &LanePcs, start: u64, active: u64, groups: &[Group], cont
 /// * `c1`, `c2`: the lanes for which the conditions are true.
 fn nested(offset: u64, entry: u64, c1: u64, c2: u64) -> Vec<Group> {
     let (outer, others) = (entry & c1, entry & !c1);
-    // lex_1_start, lex_1_1_start, lex_1_1_end, lex_1_end.
+    // The labels are lex_1_start, lex_1_1_start, lex_1_1_end and lex_1_end.
     let (start_1, start_1_1, end_1_1, end_1) = (0x10, 0x20, 0x34, 0x48);
     match offset {
         0x00..0x14 | 0x48..0x50 => vec![(entry, offset)],
-        // b, and after the inner ENDIF.
+        // The block is b, or the code after the inner ENDIF.
         0x14..0x24 | 0x34..0x3c => vec![(outer, offset), (others, start_1)],
-        // c: the lanes of d and f wait at their decision.
+        // The block is c. The lanes of d and f wait at their decision.
         0x24..0x2c => vec![
             (outer & c2, offset),
             (outer & !c2, start_1_1),
             (others, start_1),
         ],
-        // d: the lanes of c are after it.
+        // The block is d. The lanes of c wait after it.
         0x2c..0x34 => vec![
             (outer & !c2, offset),
             (outer & c2, end_1_1),
             (others, start_1),
         ],
-        // f: all others are after the whole.
+        // The block is f. All other lanes wait after the end.
         0x3c..0x48 => vec![(others, offset), (outer, end_1)],
         _ => panic!("{offset:#x} is no place of `nested`"),
     }
@@ -87,7 +87,7 @@ fn nested_decisions() {
                     0xfedc_ba98_7654_3210,
                     0x0123_4567_89ab_cdef,
                 ),
-                // No lane in `then`, and no lane in `else`.
+                // No lane takes `then`, or no lane takes `else`.
                 (0xffff_0000_ffff, 0, u64::MAX),
                 (0x1, u64::MAX, 0),
             ];
@@ -106,7 +106,7 @@ fn nested_decisions() {
                             wave.set_register(register, word).unwrap();
                         }
                     };
-                    // Behind the instructions that save EXEC.
+                    // The registers are valid after the instructions that save EXEC.
                     if offset >= 0x0c {
                         save(4, entry);
                     }
@@ -125,16 +125,16 @@ fn nested_decisions() {
 #[test]
 fn a_loop_that_lanes_leave_one_by_one() {
     let entry = 0xffff_0fff_f7ff_fffe;
-    // .Lloop, and .Lloop_end.
+    // The labels are .Lloop and .Lloop_end.
     let (first, end) = (0x1c, 0x44);
     for (offset, exec) in [
         (0x00, entry),
         (0x14, entry),
-        // The first iteration, and later ones.
+        // The loop is in its first or in a later iteration.
         (first, entry),
         (0x20, 0x0f0f_0f0f_0101_0f0e),
         (0x28, 0x8000),
-        // Nobody goes on, and EXEC is not restored yet.
+        // No lane continues, and EXEC is not restored yet.
         (0x30, 0),
         (0x40, 0),
         (end, entry),

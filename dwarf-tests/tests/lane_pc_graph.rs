@@ -1,4 +1,4 @@
-//! The regions recovered from linear code equal those that the code was made from.
+//! Checks that the regions recovered from linear code equal the regions from which the code was generated.
 
 use core::ops::Range;
 use std::time::Instant;
@@ -111,7 +111,7 @@ fn the_regions_of_random_programs_are_recovered() {
 /// A mistake in the graph of the code.
 #[derive(Clone, Copy, Debug)]
 enum Mistake {
-    /// EXEC is not narrowed.
+    /// EXEC is never narrowed.
     NoAnd,
     /// A mask is not saved.
     NoSave,
@@ -119,11 +119,11 @@ enum Mistake {
     NoRestore,
     /// A mask is not moved.
     NoMove,
-    /// An event is at the instruction before.
+    /// An event is one instruction too early.
     TooEarly,
 }
 
-/// Makes a mistake somewhere. Says whether there was a place for it.
+/// Makes a mistake at a random position. Returns false if no position is suitable.
 fn mistake(graph: &mut DiGraph<Block, ()>, mistake: Mistake, random: &mut Random) -> bool {
     let fits = |event: &Event| match mistake {
         Mistake::NoAnd => event.change == Change::And,
@@ -180,14 +180,14 @@ fn mistakes_in_the_graph_are_seen() {
     }
 }
 
-/// Says more than the code does: ways that the wave never goes, and places that are overwritten and are not.
+/// Adds facts that the code does not imply: branches that are never taken, and writes to places that do not happen.
 fn exaggerate(graph: &mut DiGraph<Block, ()>, random: &mut Random) {
     let blocks = graph.node_count();
     for _ in 0..1 + random.below(2) {
         let block = |random: &mut Random| NodeIndex::new(random.below(blocks));
         if random.percent(70) {
             let (from, to) = (block(random), block(random));
-            // Nothing comes back to where the function begins, or comes from its end.
+            // No edge leads to the start of the function, or away from its end.
             if to.index() > 0 && graph.neighbors(from).next().is_some() {
                 graph.update_edge(from, to, ());
             }

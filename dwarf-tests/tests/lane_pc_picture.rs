@@ -1,5 +1,5 @@
-//! Tests the pictures of lane positions. The snapshots are reviewed by eye; this test checks that they are XML, and show the position of
-//! each lane and nothing else.
+//! Tests the pictures of lane positions. The snapshots are reviewed by eye. This test checks that they are XML, and show exactly the
+//! position of each lane.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use hetdwarf::wave::Snapshot;
 use insta::assert_snapshot;
 use roxmltree::{Document, Node, ParsingOptions};
 
-/// The wave of `examples/where_are_my_lanes.rs`, in the `else` of the inner decision: the lanes that entered the
-/// function, and those for which the conditions are true.
+/// The wave of `examples/where_are_my_lanes.rs`, in the `else` of the inner decision: the lanes that entered the function, and the lanes
+/// for which the conditions are true.
 const ENTERED: u64 = 0x0000_ffff_ffff_ffff;
 const A_IS_GREATER: u64 = 0xff00_ff00_ff00_ff00;
 const B_IS_GREATER: u64 = 0x0ff0_0ff0_0ff0_0ff0;
@@ -45,7 +45,7 @@ fn command() -> (String, String, String) {
     all
 }
 
-/// The picture with a source.
+/// Returns the picture with a source.
 fn picture(source: &str) -> LanePicture {
     let file = std::fs::read(fixture("corpus/rocm-style/lane_pc.hsaco")).unwrap();
     let object = CodeObject::parse(&file).unwrap();
@@ -94,8 +94,8 @@ fn lanes(document: &Document<'_>) -> BTreeMap<String, u64> {
     found
 }
 
-/// The positions of lanes by the source: the lanes of `else` are active, those of `then` are after the inner decision, and those of the
-/// outer `else` are at its decision.
+/// Returns the positions of lanes according to the source. The lanes of `else` are active, the lanes of `then` wait after the inner
+/// decision, and the lanes of the outer `else` wait at its decision.
 fn expected() -> BTreeMap<String, u64> {
     let outer = ENTERED & A_IS_GREATER;
     [
@@ -142,7 +142,7 @@ fn the_source_is_beside_the_lanes() {
             .filter(|node| node.tag_name().name() == line)
             .filter_map(|node| node.text())
             .collect();
-        // The lines with lanes are shown as they are in the file, as spaces for tabs.
+        // The lines with lanes are shown as in the file, with spaces for tabs.
         for number in [5, 10, 12] {
             let line = source
                 .lines()
@@ -164,7 +164,7 @@ fn nothing_in_a_source_breaks_a_picture() {
         let names = document.descendants().map(|node| node.tag_name().name());
         assert!(!names.clone().any(|name| name == "script"), "{text}");
         assert_eq!(lanes(&document), expected());
-        // Nothing is fetched.
+        // The picture loads no other resources.
         for node in document.descendants() {
             let mut attributes = node.attributes();
             assert!(
@@ -217,7 +217,7 @@ fn without_the_attribute_it_says_so() {
     );
     let answer: serde_json::Value = serde_json::from_str(&run("json").out).unwrap();
     assert_eq!(answer["known"], false);
-    // Active lanes are at the pc, the others nowhere.
+    // Active lanes are at the pc, and other lanes have no position.
     let wave = json(&case.join("w06.json"));
     let exec = dwarf_tests::number(&wave["registers"]["exec"]);
     for (number, lane) in answer["lanes"].as_array().unwrap().iter().enumerate() {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use dwarf_tests::{call_number, fixture, hetdwarf, json, lane_cases, number, wave_cases};
 use serde_json::{Value, json};
 
-/// A folder that a test makes.
+/// A folder for a test's files.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -25,7 +25,7 @@ impl Folder {
         Folder(folder)
     }
 
-    /// A snapshot of the lanes, unpacked.
+    /// Unpacks the snapshot of a wave.
     fn wave(&self, packed: &Path) -> PathBuf {
         let mut text = Vec::new();
         let file = std::fs::File::open(packed).unwrap();
@@ -37,7 +37,7 @@ impl Folder {
         path
     }
 
-    /// A snapshot that is changed.
+    /// Writes a changed snapshot.
     fn changed(&self, wave: &Path, change: impl FnOnce(&mut Value)) -> PathBuf {
         let mut content = json(wave);
         change(&mut content);
@@ -92,7 +92,7 @@ fn is_within(runs: &Value, pc: &Value, load_address: u128) -> bool {
     })
 }
 
-/// The masks of the lanes with each state.
+/// Returns the mask of the lanes with a state.
 fn lanes_that(lanes: &[Value], state: &str) -> u128 {
     let chosen = (0..).zip(lanes).filter(|(_, lane)| lane["state"] == state);
     chosen.map(|(number, _)| 1_u128 << number).sum()
@@ -112,7 +112,7 @@ fn check_lane(lane: &Value, group: &Value, unwound: &Value, load_address: u128, 
         let caller = &lane["caller"];
         let frame = call_number(unwound, group["frame"].as_u64().unwrap());
         assert_eq!(caller["frame"], frame, "{at}");
-        // The emulator has symbols. The symbol of a kernel's body at -O0 has a prefix.
+        // The emulator has symbols. At -O0, the symbol of a kernel's body has a prefix.
         let function = group["function"].as_str().unwrap();
         let function = function.trim_start_matches("__clang_ocl_kern_imp_");
         assert_eq!(caller["function"], function, "{at}");
@@ -187,12 +187,12 @@ fn the_command_says_where_waiting_lanes_are() {
         "{waiting} waiting lanes, {with_line} with a line, {expected_line} with an expected one"
     );
     assert_eq!(waiting, 7948);
-    // Somewhere in the gap 96 % have a line.
+    // For 96 % of the lanes, some address in the gap has a line.
     assert!(with_line * 100 >= waiting * 81, "{with_line}");
     assert!(expected_line * 100 >= waiting * 79, "{expected_line}");
 }
 
-/// A work-group of 20 in a wave of 32: lanes 20 to 31 do not exist, whatever their bits are in masks.
+/// A work-group of 20 is in a wave of 32, so lanes 20 to 31 do not exist, regardless of their bits in masks.
 #[test]
 fn lanes_that_the_dispatch_did_not_start_are_nowhere() {
     let case = fixture("waves/manyargs");
@@ -224,8 +224,8 @@ fn lanes_that_the_dispatch_did_not_start_are_nowhere() {
     );
 }
 
-/// `calls-O2 w06`, also the wave of the demonstration: `mid` called `leaf` in a branch that the odd lanes 1 to 25 take. The emulator knows
-/// the active lanes in each frame.
+/// The wave is `calls-O2 w06`, which is also the demo's: `mid` called `leaf` in a branch that the odd lanes 1 to 25 take. The emulator
+/// knows the active lanes in each frame.
 #[test]
 fn lanes_that_did_not_take_a_call_are_in_callers() {
     let case = fixture("waves/calls-O2");
@@ -270,7 +270,7 @@ fn lanes_that_did_not_take_a_call_are_in_callers() {
     }
 }
 
-/// A value that cannot be read makes only the lanes unknown that depend on it, and none wrong.
+/// If a value cannot be read, only the lanes that depend on it are unknown, and none is wrong.
 #[test]
 fn what_is_not_available_is_said_for_the_lanes_concerned() {
     let folder = Folder::new("unavailable");
@@ -282,7 +282,7 @@ fn what_is_not_available_is_said_for_the_lanes_concerned() {
             let at = format!("{} {}", truth["case"], stop["wave"]);
             let wave = folder.wave(&case.join(stop["wave"].as_str().unwrap()));
             let load_address = number(&json(&wave)["load_address"]);
-            // The place of the mask that switches each group on, one after the other.
+            // The mask that switches each group on is removed, one group at a time.
             for group in stop["groups"].as_array().unwrap() {
                 let Some(register) = group["mask_home"]["sgpr"].as_u64() else {
                     continue;
@@ -316,7 +316,7 @@ fn what_is_not_available_is_said_for_the_lanes_concerned() {
     assert!(unknown > 500, "{unknown}");
 }
 
-/// `--no-recover` uses only attributes, `--recover` only the machine code.
+/// `--no-recover` uses only attributes, and `--recover` only the machine code.
 #[test]
 fn what_is_asked_can_be_chosen() {
     let folder = Folder::new("chosen");
@@ -354,7 +354,7 @@ fn what_is_asked_can_be_chosen() {
     assert!(both.err.contains("cannot be used with"), "{}", both.err);
 }
 
-/// The waves of another collection: in each frame the inactive lanes that entered it wait, and have a pc.
+/// For these waves, the inactive lanes that entered a frame wait in it, and have a pc.
 #[test]
 fn lanes_of_other_waves_have_places() {
     let (mut stops, mut waiting, mut lanes_in_callers) = (0, 0, 0);

@@ -1,5 +1,5 @@
-//! Tests objects of many units: the parts that a query reads, and the results of several threads. `dwarf_tests::large` makes the objects,
-//! and llvm-dwarfdump considers them valid.
+//! Tests objects of many units: the parts that a query reads, and the results with several threads. `dwarf_tests::large` makes the objects.
+//! llvm-dwarfdump considers them valid.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use hetdwarf::inspect::Program;
 use hetdwarf::object::CodeObject;
 use hetdwarf::verify::{Selection, Severity, Verdict, verify_with};
 
-/// Two hundred units.
+/// Returns the dimensions of an object with two hundred units.
 fn many_units(aranges: bool) -> Shape {
     Shape {
         functions: 800,
@@ -30,7 +30,7 @@ fn written(shape: &Shape) -> (Vec<u8>, Object) {
     (bytes, object)
 }
 
-/// A file for a command; two tests use no name both.
+/// Writes a file for a command. No two tests use the same name.
 fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = std::env::temp_dir().join(format!("hetdwarf-{}-{name}", std::process::id()));
     std::fs::write(&path, bytes).unwrap();
@@ -69,8 +69,8 @@ fn damage(bytes: &mut [u8], object: &Object, keep: u64, first_too: bool) -> usiz
     damaged
 }
 
-/// With `.debug_aranges` the entries of one unit are read. Without it the first entries of the others are read too, because they have the
-/// addresses of their code.
+/// With `.debug_aranges`, the entries of only one unit are read. Without it, the first entries of the other units are also read, because
+/// they have the addresses of the code.
 #[test]
 fn a_lookup_reads_the_entries_of_one_unit() {
     for aranges in [true, false] {

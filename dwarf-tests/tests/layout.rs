@@ -47,7 +47,7 @@ const MEMBER_LOCATION: u64 = 0x38;
 const ENCODING: u64 = 0x3e;
 const TYPE: u64 = 0x49;
 
-/// The lane's dword of v0 or v1, which are 2560 and 2561 in a wave of 64 lanes.
+/// Returns the location of the lane's dword of v0 or v1, which are 2560 and 2561 in a wave of 64 lanes.
 fn dword_of_vgpr(number: u8) -> Vec<u8> {
     // regx v, push_lane, lit4, mul, offset
     vec![0x90, 0x80 | number, 0x14, 0xe9, 3, 0x34, 0x1e, 0xe9, 4]
@@ -56,7 +56,7 @@ fn dword_of_vgpr(number: u8) -> Vec<u8> {
 /// Private memory at address 0: lit0, lit5, form_aspace_address.
 const PRIVATE: [u8; 4] = [0x30, 0x35, 0xe9, 2];
 
-/// The entries that every test has; the numbers of the first ones.
+/// The entries that every object has, by number.
 const INT: usize = 1;
 const UNSIGNED: usize = 2;
 const N: usize = 4;
@@ -96,8 +96,8 @@ fn at(expression: &[u8]) -> Vec<(u64, A)> {
     vec![(LOCATION, A::expression(expression))]
 }
 
-/// A function with bounds in v0 (`n`, unsigned) and v1 (`m`, signed), and `v` in private memory at address 0
-/// whose type is the first of `types`.
+/// Returns a function with bounds in v0 (`n`, unsigned) and v1 (`m`, signed). Its variable `v` is in private memory at address 0, and has
+/// the first of `types`.
 fn object(types: Vec<Entry>) -> Vec<u8> {
     let mut entries = vec![
         code(COMPILE_UNIT, 0),
@@ -120,8 +120,8 @@ fn object(types: Vec<Entry>) -> Vec<u8> {
     ])
 }
 
-/// A stop of lanes 0 to 7. v0 holds the lane modulo 4, v1 the same minus 1; dword D of lane L's private
-/// memory holds 100 L + D, for D below 16.
+/// Returns a stop of lanes 0 to 7. v0 holds the lane modulo 4, and v1 one less. Dword D of lane L's private memory holds 100 L + D, for D
+/// below 16.
 fn stop_wave() -> Snapshot {
     let list = |value: &dyn Fn(u32) -> u32| {
         let values: Vec<String> = (0..64).map(|lane| value(lane).to_string()).collect();
@@ -131,7 +131,7 @@ fn stop_wave() -> Snapshot {
         list(&|lane| lane % 4),
         list(&|lane| (lane % 4).wrapping_sub(1)),
     );
-    // The same dword of all lanes lies in a row (USAGE "Address Space Identifier").
+    // The same dword of all lanes is a row (USAGE "Address Space Identifier").
     let dwords = (0..16u32).flat_map(|dword| (0..64).map(move |lane| 100 * lane + dword));
     let bytes: String = dwords
         .flat_map(u32::to_le_bytes)
@@ -161,7 +161,7 @@ fn with_v(types: Vec<Entry>, look: impl FnOnce(&VariableValue<'_>, &TypeTable)) 
     look(v.unwrap(), &types);
 }
 
-/// The texts of lanes 0 to 7, whose states are ok; the other lanes are inactive.
+/// Returns the texts of lanes 0 to 7, whose states are ok. The other lanes are inactive.
 fn texts(types: Vec<Entry>) -> (String, Vec<String>) {
     let mut found = (String::new(), Vec::new());
     with_v(types, |value, types| {
@@ -183,7 +183,7 @@ fn array(element: usize, bounds: Vec<Vec<(u64, A)>>) -> Vec<Entry> {
     entries
 }
 
-/// `int v[n]`: n is 0, 1, 2, 3, 0, 1, 2, 3.
+/// The variable is `int v[n]`, where n is 0, 1, 2, 3, 0, 1, 2, 3.
 #[test]
 fn each_lane_has_its_own_number_of_elements() {
     let (ty, lanes) = texts(array(INT, vec![vec![(COUNT, A::Entry(N))]]));
@@ -203,7 +203,7 @@ fn each_lane_has_its_own_number_of_elements() {
     );
 }
 
-/// The last index is m, -1 to 2. In the second type the first index is 1, so there is one element less.
+/// The last index is m, from -1 to 2. In the second type the first index is 1, so there is one element less.
 #[test]
 fn bounds_count_from_the_first_index_to_the_last() {
     let upper = || (UPPER_BOUND, A::Entry(SIGNED_N));
@@ -214,7 +214,7 @@ fn bounds_count_from_the_first_index_to_the_last() {
     assert_eq!(lanes[..4], ["{}", "{}", "{200}", "{300, 301}"]);
 }
 
-/// The count is n + 1, by an expression: the lane's dword of v0, deref_size 4, plus_uconst 1.
+/// An expression gives the count n + 1: the lane's dword of v0, deref_size 4, plus_uconst 1.
 #[test]
 fn a_count_may_be_an_expression() {
     let count = [dword_of_vgpr(0), vec![0x94, 4, 0x23, 1]].concat();
@@ -230,7 +230,7 @@ fn a_count_may_be_an_expression() {
     );
 }
 
-/// `int v[2][n]` and `int v[n][2]`.
+/// The variables are `int v[2][n]` and `int v[n][2]`.
 #[test]
 fn of_several_dimensions_any_may_be_computed() {
     let two = || vec![(COUNT, A::number(2))];
@@ -241,8 +241,7 @@ fn of_several_dimensions_any_may_be_computed() {
     assert_eq!(lanes[1..3], ["{{100, 101}}", "{{200, 201}, {202, 203}}"]);
 }
 
-/// A constant that is an entry is the same for all lanes, and then in the name of the type, through
-/// `typedef const int T[c]`.
+/// A constant count in an entry is the same for all lanes, so it is in the name of the type, also through `typedef const int T[c]`.
 #[test]
 fn a_size_that_all_lanes_share_is_in_the_name_of_the_type() {
     let (ty, lanes) = texts(array(INT, vec![vec![(COUNT, A::Entry(CONSTANT))]]));
@@ -263,8 +262,8 @@ fn a_size_that_all_lanes_share_is_in_the_name_of_the_type() {
     assert_eq!(lanes[2], "{200, 201}");
 }
 
-/// `struct { int x; int y; }` of 16 bytes by an expression, in which y is n dwords after the start: the object's
-/// location is on the stack; the lane's dword of v0, deref_size 4, lit4, mul, LLVM_offset.
+/// The type is `struct { int x; int y; }` with a size of 16 by an expression, and y is n dwords after the start. The location of the object
+/// is on the stack; the lane's dword of v0, deref_size 4, lit4, mul, LLVM_offset.
 #[test]
 fn a_member_may_be_where_an_expression_says() {
     let far = [dword_of_vgpr(0), vec![0x94, 4, 0x34, 0x1e, 0xe9, 4]].concat();
@@ -299,7 +298,7 @@ fn a_member_may_be_where_an_expression_says() {
     }
 }
 
-/// A bound that is unknown is an error of the lane, and one that is too large is cut.
+/// An unknown bound is an error in the lane, and a bound that is too large is cut.
 #[test]
 fn bounds_that_are_missing_or_absurd_do_no_harm() {
     with_v(
@@ -311,7 +310,7 @@ fn bounds_that_are_missing_or_absurd_do_no_harm() {
             assert_eq!(error.kind().name(), "undefined-read");
         },
     );
-    // 2^62 elements, and as many as the array has dimensions: by a loop without end.
+    // There are 2^62 elements, or a count that is computed by an endless loop.
     for count in [vec![0x31, 0x08, 62, 0x24], vec![0x2f, 0xfd, 0xff]] {
         with_v(
             array(INT, vec![vec![(COUNT, A::expression(&count))]]),
@@ -324,14 +323,14 @@ fn bounds_that_are_missing_or_absurd_do_no_harm() {
             },
         );
     }
-    // 2^20 elements: those in private memory are shown, and the rest is not available.
+    // There are 2^20 elements. The elements in private memory are shown, and the others are not available.
     let count = A::expression(&[0x31, 0x44, 0x24]);
     with_v(array(INT, vec![vec![(COUNT, count)]]), |v, types| {
         assert_eq!(v.state(Lane(1)), ValueState::Partial);
         let text = v.text(Lane(1), types, &Options::default()).unwrap();
         assert!(text.starts_with("{100, 101, 102, "), "{text}");
     });
-    // An array of itself.
+    // The array contains itself.
     with_v(
         array(FIRST + 1, vec![vec![(COUNT, A::Entry(N))]]),
         |v, _| {
@@ -358,7 +357,7 @@ fn printed(types: Vec<Entry>, text: &str) -> (String, Vec<String>) {
     (answer.type_name.clone(), shown.collect())
 }
 
-/// `int v[n]`, `int v[2][n]`, `int v[n][2]` and a structure whose `y` is n dwords from its start, in expressions: n
+/// The variables `int v[n]`, `int v[2][n]`, `int v[n][2]`, and a structure whose `y` is n dwords from its start, are used in expressions. n
 /// is 0, 1, 2, 3, and dword D of lane L holds 100 L + D.
 #[test]
 fn expressions_take_the_layout_of_their_lane() {
@@ -370,7 +369,7 @@ fn expressions_take_the_layout_of_their_lane() {
     assert_eq!(line("sizeof v / sizeof v[0] == n").1, ["1", "1", "1", "1"]);
     assert_eq!(line("*v + 1").1, ["1", "101", "201", "301"]);
     assert_eq!(line("&v[2] - v").1, ["2", "2", "2", "2"]);
-    // Nothing is read beyond the last; where it would be is no more than a number.
+    // Nothing is read past the last element, but its address can be computed.
     let beyond = [
         "there is no element 2: the array has none",
         "there is no element 2: the first is 0, the last is 0",
@@ -381,7 +380,7 @@ fn expressions_take_the_layout_of_their_lane() {
     let (ty, whole) = line("v");
     assert_eq!(ty, "int[]");
     assert_eq!(whole, ["{}", "{100}", "{200, 201}", "{300, 301, 302}"]);
-    // Rows of n, and n rows.
+    // The array has rows of n elements, or n rows.
     let rows = |text: &str| printed(array(INT, vec![two(), n()]), text);
     assert_eq!(rows("v[1][0]").1[1..], ["101", "202", "303"]);
     assert_eq!(
@@ -414,6 +413,6 @@ fn expressions_take_the_layout_of_their_lane() {
     };
     assert_eq!(structure("v.y").1, ["0", "101", "202", "303"]);
     assert_eq!(structure("&v.y - &v.x").1, ["0", "1", "2", "3"]);
-    // Behind a pointer it is where the same expression says from there.
+    // Through a pointer, the same expression gives the member's offset.
     assert_eq!(structure("(&v)->y").1, ["0", "101", "202", "303"]);
 }

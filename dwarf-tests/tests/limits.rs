@@ -1,4 +1,4 @@
-//! Every `--limit` can be reached, is named with its number, and does not interfere by default.
+//! Checks that every `--limit` can be reached and names its number, and that no limit interferes by default.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,12 @@ use serde_json::Value;
 enum Sign {
     /// An error names the limit and its number.
     Error,
-    /// The limit adds to another for each byte of the file. The error names that one, the part of its name before the dash.
+    /// The limit is added to another one for each byte of the file. The error names the other one, which is the part of the name before the
+    /// dash.
     ErrorOfFloor,
-    /// Fewer frames, of which the document says that a limit was reached.
+    /// There are fewer frames, and the document says that a limit was reached.
     FewerFrames,
-    /// Values of four bytes, and a document that states the number of bytes read.
+    /// Values have only four bytes, and the document states the number of bytes read.
     PartialValues,
 }
 use Sign::{Error, ErrorOfFloor, FewerFrames, PartialValues};
@@ -23,7 +24,7 @@ use Sign::{Error, ErrorOfFloor, FewerFrames, PartialValues};
 const OBJECT: &str = "waves/calls-O2/calls-O2.rocm.hsaco";
 const WAVE: &str = "waves/calls-O2/w06.json";
 const BUNDLE: &str = "corpus/bundle/ccob3.hipfb";
-// The piece is a composite, whose first part is one.
+// The piece is a composite, whose first part is also a composite.
 const NESTED: &str = "regx v1, piece 4, regx v2, piece 4, piece_end, piece 8, piece_end";
 
 /// A limit, its value and sign, and a command that reaches it.
@@ -61,7 +62,7 @@ fn with_and_without(arguments: &[String], limit: &str) -> [String; 2] {
     })
 }
 
-/// Each limit is reached where it is set, and not reached by default.
+/// Each limit is reached with the given value, and not by default.
 #[test]
 fn each_limit_is_reached() {
     for &(limit, value, sign, command) in CASES {
@@ -74,7 +75,7 @@ fn each_limit_is_reached() {
             .collect();
         let name = limit.name();
         let set = match (sign, limit) {
-            // The limits of a file have an additional part for each byte of it.
+            // A file's limits have an additional part for each byte, which is set to 0.
             (Error, Limit::Work | Limit::Memory) => format!("{name}={value},{name}-per-byte=0"),
             _ => format!("{name}={value}"),
         };

@@ -1,4 +1,4 @@
-//! Checks the relative links of all pages: the file exists, and so does the heading. Checks that the book lists every page of `docs`.
+//! Checks the relative links of all pages: the file and the heading must exist. Also checks that the book lists every page of `docs`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines of a page outside of code blocks.
+/// Returns the lines of a page outside of code blocks.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut in_code = false;
     text.lines().filter(move |line| {
@@ -39,7 +39,7 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The targets of the links in a line, without those in code.
+/// Returns the targets of the links in a line, except for links in code.
 fn links(line: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = line;
@@ -47,7 +47,7 @@ fn links(line: &str) -> Vec<&str> {
         let before = &rest[..at];
         let target = &rest[at + 2..];
         let end = target.find(')').unwrap_or(target.len());
-        // A link's text can be code; then its last backquote stands before the bracket.
+        // The text of a link can be code. Its last backquote is then before the bracket.
         let is_code = before.matches('`').count() % 2 == 1;
         if !is_code {
             found.push(&target[..end]);
@@ -62,7 +62,7 @@ fn links(line: &str) -> Vec<&str> {
     found
 }
 
-/// The anchors of a page's headings, as mdBook and GitHub make them.
+/// Returns the anchors of a page's headings, as mdBook and GitHub make them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = prose(text).filter_map(|line| line.strip_prefix('#'));
     headings

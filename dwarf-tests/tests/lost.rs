@@ -27,7 +27,7 @@ struct Tally {
     lost: usize,
     /// The recovered values that equal the value at the stop, by their source.
     right: BTreeMap<String, usize>,
-    /// Shown, and a value that the variable had before.
+    /// The recovered values that the variable had earlier.
     older: usize,
     wrong: Vec<String>,
 }
@@ -49,7 +49,7 @@ fn histories<'j>(everhad: &'j [Json], name: &str, lane: &str) -> Vec<Vec<&'j str
     of_name.filter_map(history).collect()
 }
 
-/// The innermost of the variables of a name that has a value in a lane.
+/// Returns the innermost variable with this name that has a value in a lane.
 fn shown<'v>(
     values: &'v [VariableValue<'v>],
     name: &str,
@@ -60,6 +60,12 @@ fn shown<'v>(
     };
     let mut named = values.iter().filter(is_it);
     named.find(|value| value.state(lane).kind().is_readable())
+}
+
+/// Returns true if the debugging information has no value of a variable at the stop.
+fn is_lost(variable: &Json) -> bool {
+    let kinds = ["no-die", "no-location", "not-available"];
+    kinds.iter().any(|one| variable["dwarf"] == *one)
 }
 
 fn check_stop(
@@ -78,9 +84,7 @@ fn check_stop(
     let values = frame.variables(&mut TypeTable::default()).unwrap();
     for variable in snapshot["variables"].as_array().unwrap() {
         let name = variable["name"].as_str().unwrap();
-        let is_lost = ["no-die", "no-location", "not-available"]
-            .iter()
-            .any(|one| variable["dwarf"] == *one);
+        let is_lost = is_lost(variable);
         for truth in variable["lanes"].as_array().unwrap() {
             let lane = Lane(u8::try_from(truth["lane"].as_u64().unwrap()).unwrap());
             let found = shown(&values, name, lane);
@@ -155,7 +159,65 @@ fn no_value_is_shown_that_a_variable_never_had() {
     }
 }
 
-/// None is shown in strict reading, or if only the debugging information is used.
+/// The optimised stops of `fixtures/waves`, if the snapshots say where the arguments are (as a core file does). The programs wrote every
+/// argument to this address before the start. At least 28 % of the lost values are shown with the value of the stop.
+#[test]
+fn earlier_programs_with_the_address_of_their_arguments() {
+    const ARGUMENTS: u64 = 0x7f10_0000_0000;
+    /// The kinds of variables whose bytes in the truth are the variable itself.
+    const KINDS: [&str; 4] = [
+        "value",
+        "global-pointer",
+        "local-pointer",
+        "generic-pointer",
+    ];
+    let (mut lost, mut right) = (0_usize, 0_usize);
+    for case in [
+        "calls-O2",
+        "half-h16_gfx1100_32_O2",
+        "new-vec3_gfx1100_32_O1",
+        "plain-salvc_gfx1100_32_O2",
+    ] {
+        let folder = fixture("waves").join(case);
+        let truth = json(&folder.join("truth.json"));
+        let files = std::fs::read_dir(&folder)
+            .unwrap()
+            .map(|file| file.unwrap().path());
+        for path in files.filter(|path| path.extension().is_some_and(|one| one == "hsaco")) {
+            let file = std::fs::read(path).unwrap();
+            let object = CodeObject::parse(&file).unwrap();
+            let program = Program::load(&object).unwrap();
+            for snapshot in truth["snapshots"].as_array().unwrap() {
+                let Some(variables) = snapshot["variables"].as_array() else {
+                    continue;
+                };
+                let path = folder.join(snapshot["wave"].as_str().unwrap());
+                let mut wave = Snapshot::from_json(&std::fs::read(path).unwrap()).unwrap();
+                wave.dispatch.as_mut().unwrap().kernarg_address = Some(ARGUMENTS);
+                let arena = Arena::new();
+                let options = StopOptions::loaded_at(wave.load_address);
+                let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
+                let frame = stop.call_frame(0).unwrap();
+                let values = frame.variables(&mut TypeTable::default()).unwrap();
+                let of_kind = |one: &&Json| KINDS.iter().any(|kind| one["kind"] == *kind);
+                for variable in variables.iter().filter(of_kind).filter(|one| is_lost(one)) {
+                    let name = variable["name"].as_str().unwrap();
+                    for truth in variable["lanes"].as_array().unwrap() {
+                        let lane = Lane(u8::try_from(truth["lane"].as_u64().unwrap()).unwrap());
+                        lost += 1;
+                        let bytes = shown(&values, name, lane)
+                            .filter(|value| value.state(lane).kind().is_recovered())
+                            .map(|value| hex_bytes(&value.bits(lane).unwrap().unwrap().bytes));
+                        right += usize::from(bytes.is_some_and(|bytes| truth["bytes"] == bytes));
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!((lost, right), (3092, 940));
+}
+
+/// No recovered value is shown in strict reading, or if only the debugging information is used.
 #[test]
 fn only_dwarf_shows_none() {
     let folder = fixture("lost/prev-gfx90a-O2");

@@ -59,9 +59,8 @@ fn find(case: &std::path::Path, truth: &truth::Truth) -> Found {
     found
 }
 
-/// Returns true if an expected contradiction was found. For undefined registers, `cfi-check.json` lists at each address those that are
-/// wrong at some of the addresses, so one of them has to be found. A masked rule is wrong because EXEC has no rule, and is found at that
-/// point.
+/// Returns true if an expected contradiction was found. For undefined registers, `cfi-check.json` lists all registers that are wrong at
+/// some of the addresses, so one of them must be found. A masked rule is wrong because EXEC has no rule, and is found at that point.
 fn is_among(items: &BTreeSet<Item>, wrong: &Item) -> bool {
     let like = |what, register: &str| Item {
         what,
@@ -81,8 +80,8 @@ fn is_among(items: &BTreeSet<Item>, wrong: &Item) -> bool {
     }
 }
 
-/// Everything that was wrong when the programs ran, and nothing that was right. EXEC cannot always be
-/// followed out of nested loops.
+/// The analysis finds everything that was wrong when the programs ran, and nothing that was right. EXEC cannot always be followed out of
+/// nested loops.
 #[test]
 fn what_is_found_is_what_was_wrong_when_it_ran() {
     let mut shares: BTreeMap<What, Share> = BTreeMap::new();
@@ -115,8 +114,8 @@ fn what_is_found_is_what_was_wrong_when_it_ran() {
             What::Masked => assert_eq!(found, share.all),
             _ => assert_eq!(share.always, share.all, "{what:?}"),
         }
-        // EXEC in loops in which all lanes stay together and at branches that all take, the return address in lanes 0 and 1 of a
-        // register reloaded for inactive lanes, where those were active: conditions that the runs did not meet.
+        // The runs did not meet some conditions: in loops all lanes stayed together, all lanes took the branches, and lanes 0 and 1 were
+        // active, which hold the return address in a register that is reloaded for inactive lanes.
         let not_met = match what {
             What::Exec => 281,
             What::ReturnAddress => 36,
@@ -128,7 +127,7 @@ fn what_is_found_is_what_was_wrong_when_it_ran() {
     assert_eq!(shares.len(), 9, "each of the kinds was wrong somewhere");
 }
 
-/// The rules that `contradictions.json` lists: at a return, lanes that a reload has overwritten.
+/// `contradictions.json` lists rules at returns for lanes that a reload has overwritten.
 #[test]
 fn stale_lanes_of_the_corpus_are_found() {
     let list = json(&fixture("corpus/contradictions.json"));
@@ -155,7 +154,7 @@ fn stale_lanes_of_the_corpus_are_found() {
             })
             .map(|one| one.condition)
             .collect();
-        // Under a condition: a reload of the lanes that were not active on entry alone.
+        // With a condition, the reload affects only the lanes that were inactive on entry.
         always += usize::from(conditions.contains(&Condition::Always));
         conditional += usize::from(conditions.contains(&Condition::LanesInactive));
     }
@@ -197,13 +196,13 @@ fn the_corpus_is_followed() {
     assert_eq!(skipped.len(), 2, "nothing but NoCaller: {skipped:?}");
     assert!(skipped_for(Some(SkipReason::NoCaller)) > 100);
     assert_eq!(found, BTreeMap::from(FOUND_IN_CORPUS));
-    // `machine/code.rs` has these.
+    // `machine/code.rs` tests these rules.
     let never = [
         "cfi-cfa-scale",
         "cfi-row-inside-instruction",
         "cfi-wrong-place",
     ];
-    // `verify_lanes.rs` has those about lanes.
+    // `verify_lanes.rs` tests the rules about lanes.
     let rules = Rule::named(MACHINE_CODE).unwrap();
     for rule in rules.iter().filter(|rule| rule.id.starts_with("cfi-")) {
         let is_found = found.keys().any(|(id, _)| *id == rule.id);
@@ -211,11 +210,11 @@ fn the_corpus_is_followed() {
     }
 }
 
-/// The number of findings in the corpus, by rule and condition. A number that grows is a false positive until somebody has read the code:
-/// these objects were not run, and a run that does not meet the condition would not show the fault.
+/// The number of findings in the corpus, by rule and condition. If a number grows, the new finding counts as a false positive until
+/// somebody has read the code. These objects were not run, and a run shows a fault only if it meets the condition.
 ///
-/// A missing rule for EXEC is wrong in three cases: lanes are inactive where all lanes were switched on; lanes were switched off where a
-/// mask was combined with EXEC; and always where the inactive lanes have taken the place of the active ones (`s_xor_saveexec -1`).
+/// A missing rule for EXEC is wrong in three cases: if lanes are inactive where all lanes are switched on; if lanes were switched off where
+/// a mask is combined with EXEC; and always if the inactive lanes have replaced the active ones (`s_xor_saveexec -1`).
 const FOUND_IN_CORPUS: [((&str, Condition), usize); 13] = [
     (("cfi-cfa-after-epilogue", Condition::Always), 5),
     (("cfi-cfa-realigned", Condition::StackMisaligned), 2),

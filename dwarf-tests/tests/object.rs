@@ -62,7 +62,7 @@ fn debug_sections_of_relocatable_objects_are_as_the_linker_makes_them() {
             compared += 1;
         }
     }
-    // As `llvm-readelf -S` counts them.
+    // `llvm-readelf -S` gives the same counts.
     assert_eq!(compared, 7 + 10);
 }
 
@@ -76,8 +76,8 @@ fn code_sections_of_a_relocatable_object_are_told_apart() {
         .filter(|s| s.kind == SectionKind::Code && s.size > 0)
         .collect();
     code.sort_by_key(|s| s.address);
-    // Sizes and alignments by `llvm-readelf -S`, in the order of the file: 0x1c, 0xa0, 0x15c, 0x144,
-    // 0xc8, 0xf8, 0x278, 0xd0 and, at a multiple of 256, 0x194, then 0x2b4; each after the one before.
+    // Sizes and alignments come from `llvm-readelf -S`, in the order of the file: 0x1c, 0xa0, 0x15c, 0x144, 0xc8, 0xf8, 0x278, 0xd0 and, at
+    // a multiple of 256, 0x194, then 0x2b4. The sections are consecutive.
     let addresses: Vec<_> = code.iter().map(|s| s.address).collect();
     assert_eq!(
         addresses,
@@ -135,7 +135,7 @@ fn split_debugging_information_opens() {
     let data = fixture("small.dwo");
     let object = CodeObject::parse(&data).unwrap();
     assert_eq!(object.target().to_string(), "gfx90a");
-    // Sizes by `llvm-readelf -S`.
+    // Sizes come from `llvm-readelf -S`.
     for (name, size) in [
         (".debug_info.dwo", 0x1a7),
         (".debug_abbrev.dwo", 0x13e),
@@ -150,8 +150,8 @@ fn split_debugging_information_opens() {
     assert_eq!(object.section(".text").unwrap(), None);
 }
 
-/// Against `llvm-objdump -D -j .rodata --disassemble-symbols=pressure.kd` (descriptor), `llvm-readelf -n`
-/// (metadata) and `llvm-nm` (symbols).
+/// The expected facts come from `llvm-objdump -D -j .rodata --disassemble-symbols=pressure.kd` (descriptor), `llvm-readelf -n` (metadata)
+/// and `llvm-nm` (symbols).
 #[test]
 fn a_kernels_resources_are_those_of_its_descriptor_and_metadata() {
     let data = fixture("pressure-gfx90a-O2.hsaco");
@@ -168,10 +168,10 @@ fn a_kernels_resources_are_those_of_its_descriptor_and_metadata() {
     assert_eq!(kernel.name, "pressure");
     assert_eq!(kernel.entry, Some(0x4c00));
     assert_eq!(kernel.wave_size, Some(64));
-    // .sgpr_count 38, allocated in sixteens.
+    // .sgpr_count is 38, and registers are allocated in sixteens.
     assert_eq!(kernel.sgprs_used, Some(38));
     assert_eq!(kernel.sgprs_allocated, Some(48));
-    // .amdhsa_next_free_vgpr 128, .amdhsa_accum_offset 128.
+    // .amdhsa_next_free_vgpr and .amdhsa_accum_offset are 128.
     assert_eq!(kernel.vgprs_used, Some(128));
     assert_eq!(kernel.vgprs_allocated, Some(128));
     assert_eq!(kernel.agprs_used, Some(0));
@@ -181,7 +181,7 @@ fn a_kernels_resources_are_those_of_its_descriptor_and_metadata() {
     assert_eq!(kernel.kernarg_size, Some(28));
     assert_eq!(kernel.dynamic_stack, Some(false));
     assert_eq!(kernel.max_workgroup_size, Some(256));
-    // The code is in the image, where the symbol says.
+    // The symbol gives the position of the code in the image.
     let symbols = object.symbols().unwrap();
     let code = symbols.iter().find(|s| s.name == "pressure").unwrap();
     assert_eq!(code.address, 0x4c00);
@@ -190,7 +190,7 @@ fn a_kernels_resources_are_those_of_its_descriptor_and_metadata() {
     assert_eq!(image, &text[0x3500..0x3504], ".text is at 0x1700");
 }
 
-/// Segments by `llvm-readelf -l`: 0x640 bytes at 0, 0x3b00 at 0x1700, 0x70 (of 0xe00 in memory) at 0x6200.
+/// Segments come from `llvm-readelf -l`: 0x640 bytes at 0, 0x3b00 at 0x1700, 0x70 (of 0xe00 in memory) at 0x6200.
 #[test]
 fn the_image_is_what_the_segments_say() {
     let data = fixture("pressure-gfx90a-O2.hsaco");
@@ -211,7 +211,7 @@ fn containers_give_the_objects_that_went_into_them() {
     ];
     let plain = fixture("plain.hipfb");
     let plain = code_objects(&plain).unwrap();
-    // `-bundle-align=4096`, and sizes of the files that were bundled.
+    // The bundle has `-bundle-align=4096`. The expected sizes are the sizes of the bundled files.
     let places: Vec<_> = plain
         .iter()
         .map(|o| (o.place.offset, o.data.len()))
@@ -268,7 +268,7 @@ fn a_person_chooses_by_target() {
     assert_eq!(candidates.len(), 2);
 }
 
-/// Everything that reads the file, whatever it answers.
+/// Reads the file in every way, and ignores the results.
 fn touch(data: &[u8]) {
     for one in code_objects(data).unwrap_or_default() {
         open(&one.data);
@@ -296,8 +296,7 @@ fn open(data: &[u8]) {
 fn a_file_cut_anywhere_is_no_reason_to_panic() {
     for name in ALL {
         let data = fixture(name);
-        // Every byte of the headers and tables at both ends; between them, a stride that meets every
-        // remainder.
+        // The file is cut at every byte of the headers and tables at both ends. In between, the step meets every remainder.
         let step = if data.len() > 9000 { 37 } else { 1 };
         let ends = (0..300).chain(data.len() - 300..data.len());
         for len in ends.chain((300..data.len()).step_by(step)) {

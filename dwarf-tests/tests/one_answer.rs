@@ -25,7 +25,7 @@ use hetdwarf::report::hex_bytes;
 use hetdwarf::wave::Snapshot;
 use serde_json::Value as Json;
 
-/// The answer for a value in a lane: its state, its bytes, its text.
+/// The state, the bytes and the text of a value in a lane.
 type Said = (String, Option<String>, Option<String>);
 
 fn said_by(lane: &Json) -> Said {
@@ -72,7 +72,7 @@ impl Tally {
     }
 }
 
-/// Asks for all variables of all frames of a stop in every way, with their parts.
+/// Queries all variables of all frames of a stop in every way, including their parts.
 fn check(object: &Path, wave: &Path, tally: &mut Tally) {
     let mut arguments = vec!["vars".into(), object.as_os_str().to_owned()];
     arguments.extend(["--wave".into(), wave.as_os_str().to_owned()]);

@@ -1,7 +1,7 @@
 //! Runs the command on libraries whose code is in packages, and on files that contain whole code objects.
 //!
-//! The packages were written from files of the corpus, whose bytes have to come out. Sizes and offsets are from `fixtures/kpack/README.md`
-//! and `fixtures/whole/README.md`.
+//! The packages were made from files of the corpus, whose bytes must be returned. Sizes and offsets are from `fixtures/kpack/README.md` and
+//! `fixtures/whole/README.md`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -52,7 +52,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A copy of a sample.
+/// Returns a copy of a sample.
 fn sample(name: &str) -> Folder {
     let folder = Folder::new();
     copy(&fixture("kpack").join(name), folder.folder());
@@ -111,7 +111,7 @@ fn a_library_is_read_with_its_packages() {
                 .out
                 .contains("its code is in ")
         );
-        // Each code object is checked once, whatever is named.
+        // Each code object is checked once, regardless of the path that is named.
         for path in ["", "lib", "lib/libapp.so", ".kpack"] {
             let (status, document) = json(&["verify", "PATH", "--each"], &folder.path(path));
             assert_eq!(
@@ -175,7 +175,7 @@ fn a_library_without_its_packages_is_named_and_counted() {
         assert_eq!(ran.status, 2, "{command:?}");
         assert!(ran.err.contains(hint), "{command:?} {}", ran.err);
     }
-    // The packages themselves are there, but the library does not lead to them.
+    // The packages still exist, but the library no longer refers to them.
     let (status, document) = json(&["verify", "PATH"], folder.folder());
     let summary = &document["summary"];
     assert_eq!(
@@ -201,7 +201,7 @@ fn a_library_without_its_packages_is_named_and_counted() {
 #[test]
 fn a_package_of_other_libraries_is_not_the_one() {
     let folder = sample("sample-plain-direct");
-    // In the table of contents: a key, by which the library is not found any more.
+    // Changes a key in the table of contents, so that the library is no longer found.
     let path = folder.path(".kpack/app_gfx90a.kpack");
     let mut package = fs::read(&path).unwrap();
     let key = b"lib/libapp.so";
@@ -213,7 +213,7 @@ fn a_package_of_other_libraries_is_not_the_one() {
     fs::write(&path, &package).unwrap();
     let (status, document) = json(&["verify", "PATH"], folder.folder());
     assert_eq!((status, &document["summary"]["unchecked"]), (2, &1.into()));
-    // One that is damaged is named.
+    // A damaged package is reported with its name.
     package[4] = 9;
     fs::write(&path, &package).unwrap();
     let ran = run(&["info", "PATH"], &folder.path("lib/libapp.so"));
@@ -224,7 +224,7 @@ fn a_package_of_other_libraries_is_not_the_one() {
         "{}",
         ran.err
     );
-    // Another file in its place is not read.
+    // Another file at the path is not read.
     fs::write(&path, b"secret").unwrap();
     let ran = run(&["info", "PATH"], &folder.path("lib/libapp.so"));
     assert!(ran.err.contains("which was not found"), "{}", ran.err);
@@ -254,12 +254,12 @@ fn a_module_of_iree_has_a_code_object() {
         (&"offset 0x16bc".into(), &3824.into())
     );
     let file = fs::read(&path).unwrap();
-    // The vector's length is before it.
+    // The length of the vector precedes it.
     assert_eq!(
         u32::from_le_bytes(file[5816..5820].try_into().unwrap()),
         3824
     );
-    // In a folder it is found without being named.
+    // In a folder, the file is found without being named.
     let (_, document) = json(&["verify", "PATH"], &fixture("whole"));
     assert_eq!(document["summary"]["files"], 1);
 }

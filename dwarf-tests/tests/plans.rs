@@ -1,4 +1,4 @@
-//! The cached facts about addresses where waves stopped change no answer, and no cost of an answer.
+//! Checks that cached facts about addresses where waves stopped change no answer, and no cost of an answer.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -14,7 +14,7 @@ use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::{Snapshot, Wave};
 
-/// Every variable of every frame with its type, reading, states and texts; and the steps that each frame took.
+/// Returns every variable of every frame with its type, reading, states and texts. Also returns the steps for each frame.
 fn answers(program: &Program<'_>, wave: &Snapshot, reading: Reading) -> (Vec<String>, Vec<u64>) {
     let arena = Arena::new();
     let options = StopOptions::loaded_at(wave.load_address).reading(reading);
@@ -41,8 +41,8 @@ fn answers(program: &Program<'_>, wave: &Snapshot, reading: Reading) -> (Vec<Str
     (told, steps)
 }
 
-/// Queries each wave of the fixtures in a program that all waves share, and in one of its own. In the latter the second query counts,
-/// because the first fills the caches.
+/// Queries each wave of the fixtures in a shared program, and in a program of its own. In the second case the second query counts, because
+/// the first fills the caches.
 #[test]
 fn waves_that_share_a_program_are_told_what_each_would_be_told() {
     let (mut stops, mut variables) = (0, 0);

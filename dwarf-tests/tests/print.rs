@@ -1,6 +1,6 @@
 //! Compares `hetdwarf print` in every lane with values worked out by hand.
 //!
-//! The stopped waves are those of `fixtures/waves`, whose variables are known from the same source run on the host (`truth.json`). Each row
+//! The stopped waves come from `fixtures/waves`. Their variables are known from the same source run on the host (`truth.json`). Each row
 //! derives its value.
 #![allow(
     clippy::unwrap_used,
@@ -46,7 +46,7 @@ fn print<'t>(
     hetdwarf(arguments)
 }
 
-/// The `expressions` of the document that `print` gives.
+/// Returns the `expressions` in the document of `print`.
 fn expressions<'t>(
     case: &str,
     object: &str,

@@ -28,7 +28,7 @@ use hetdwarf::inspect::Program;
 use hetdwarf::object::CodeObject;
 use serde_json::Value as Json;
 
-/// Returns the variables of a stop: by name, the text of each lane.
+/// Returns the variables of a stop: the text of each lane, by name.
 fn vars(object: &str, wave: &str, strict: bool) -> BTreeMap<String, Vec<Json>> {
     let path = |name: &str| fixture("corpus").join(name).into_os_string();
     let mut arguments = vec![
@@ -49,7 +49,7 @@ fn vars(object: &str, wave: &str, strict: bool) -> BTreeMap<String, Vec<Json>> {
         let name = variable["name"].as_str().unwrap().to_owned();
         let lanes = variable["lanes"].as_array().unwrap().clone();
         let has_value = lanes.iter().any(|lane| lane["state"] == "ok");
-        // Of several variables of a name, the one that has a value here.
+        // Of several variables with one name, the one with a value is used.
         if has_value || !variables.contains_key(&name) {
             variables.insert(name, lanes);
         }
@@ -61,13 +61,13 @@ fn vars(object: &str, wave: &str, strict: bool) -> BTreeMap<String, Vec<Json>> {
     variables
 }
 
-/// `buf` is the kernel's local memory, which holds 100, 101, ….
+/// Checks a value of `buf`, the kernel's local memory, which holds 100, 101, ….
 fn holds_local_memory(lane: &Json) {
     let numbers: Vec<String> = (100..132).map(|number| number.to_string()).collect();
     assert_eq!(lane["value"], format!("{{{}}}", numbers.join(", ")));
 }
 
-/// Registers hold `1000 * N + lane` there.
+/// The registers of the stop hold `1000 * N + lane`.
 #[test]
 fn registers_of_clang_18_are_those_of_the_lane() {
     let variables = vars(
@@ -79,13 +79,13 @@ fn registers_of_clang_18_are_those_of_the_lane() {
     for lane in 0..64 {
         assert_eq!(shown("id", lane)["value"], lane.to_string());
         assert_eq!(shown("q", lane)["value"], (3000 + lane).to_string());
-        // `bregx VGPR3+0, consts 30, gt, …`: 3000 and more are greater than 30.
+        // The location is `bregx VGPR3+0, consts 30, gt, …`, and v3 holds at least 3000.
         assert_eq!(shown("c", lane)["value"], "true");
         holds_local_memory(shown("buf", lane));
     }
 }
 
-/// Scratch holds `1000 * slot + lane`, and slots are dwords from the frame base on: `fbreg N` is slot `N / 4`.
+/// Scratch holds `1000 * slot + lane`. Slots are dwords from the frame base on: `fbreg N` is slot `N / 4`.
 #[test]
 fn the_stack_of_clang_18_is_that_of_the_lane() {
     let variables = vars(
@@ -101,7 +101,7 @@ fn the_stack_of_clang_18_is_that_of_the_lane() {
     }
     for lane in 0..64u64 {
         let lanes = |name: &str| &variables[name][usize::try_from(lane).unwrap()];
-        // Two slots, 4 and 5; one byte of slot 9.
+        // The values are in slots 4 and 5, and in one byte of slot 9.
         let pointer = (5000 + lane) << 32 | (4000 + lane);
         assert_eq!(lanes("out")["value"], format!("{pointer:#x}"));
         assert_eq!(lanes("c")["bytes"], format!("{:02x}", (9000 + lane) & 0xff));
@@ -109,7 +109,7 @@ fn the_stack_of_clang_18_is_that_of_the_lane() {
     }
 }
 
-/// Address space 1 is private there, and 2 local.
+/// In this producer, address space 1 is private, and 2 is local.
 #[test]
 fn address_spaces_of_clang_18_have_its_numbers() {
     let variables = vars(
@@ -119,7 +119,7 @@ fn address_spaces_of_clang_18_have_its_numbers() {
     );
     for lane in 0..64u64 {
         let lanes = |name: &str| &variables[name][usize::try_from(lane).unwrap()];
-        // `fbreg +16`, 20, 24, 28: slots 4 to 7.
+        // The variables are at `fbreg +16`, 20, 24 and 28: slots 4 to 7.
         assert_eq!(lanes("lp")["value"], format!("local#{:#x}", 4000 + lane));
         assert_eq!(lanes("n")["value"], (5000 + lane).to_string());
         assert_eq!(lanes("id")["value"], (6000 + lane).to_string());
@@ -128,7 +128,7 @@ fn address_spaces_of_clang_18_have_its_numbers() {
     }
 }
 
-/// The stop's registers hold different numbers in every lane: `x` is v4 and `total` v2, according to llvm-dwarfdump.
+/// Registers of the stop hold different numbers in every lane. According to llvm-dwarfdump, `x` is v4 and `total` v2.
 #[test]
 fn registers_of_triton_are_those_of_the_lane() {
     let variables = vars("triton/add-gfx942.hsaco", "triton/stop-gfx942.json", false);
@@ -148,8 +148,8 @@ fn registers_of_triton_are_those_of_the_lane() {
     }
 }
 
-/// The linker leaves the symbols of local memory undefined, and the location of each object at 0. The kernel `lds` has two objects, of 256
-/// and 128 bytes, in its 384 bytes: only one of them can be at 0, and it is unknown which. The only object of `lds_two` fills its 64 bytes,
+/// The linker leaves the symbols of local memory undefined, and the location of each object at 0. The kernel `lds` has two objects of 256
+/// and 128 bytes in its 384 bytes. Only one of them can be at 0, and it is unknown which. The only object of `lds_two` fills its 64 bytes,
 /// so it is at 0.
 #[test]
 fn local_memory_whose_symbol_is_undefined_is_shown_only_if_it_fills_the_kernels() {
@@ -182,7 +182,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// In strict reading, intended meanings are ignored: a register's first dword is lane 0's.
+/// Strict reading does not use the intended meaning: the first dword of a vector register is lane 0's.
 #[test]
 fn by_the_letter_a_register_is_that_of_lane_0() {
     let variables = vars(
@@ -198,7 +198,7 @@ fn by_the_letter_a_register_is_that_of_lane_0() {
 /// The facts that a unit's locations reveal.
 #[derive(Default)]
 struct Shown {
-    /// Locations that are, or begin with, `DW_OP_regx` of a vector register.
+    /// The number of locations that start with `DW_OP_regx` of a vector register.
     vector_registers: usize,
 }
 
@@ -281,7 +281,7 @@ fn by_llvm_dwarfdump(tool: &Path, object: &Path) -> Vec<&'static str> {
         if let Some(at) = line.find("DW_AT_") {
             attribute = line[at..].split_whitespace().next().unwrap();
         }
-        // The augmentation has no name there: an attribute of a unit that is text of this form.
+        // llvm-dwarfdump has no name for the augmentation: it is an attribute of a unit with text in this format.
         let is_augmentation = tag.ends_with("_unit") && line.contains("(\"[");
         let is_location = matches!(
             (tag, attribute),
@@ -316,7 +316,7 @@ fn every_unit_of_the_corpus_is_read_as_the_table_says() {
         let program = Program::load(&object).unwrap();
         let info = program.info();
         let mut found = Vec::new();
-        // Units that say the same: how many there are, and their vector registers.
+        // Units with the same facts: their number, and the number of their vector registers.
         let mut kinds: BTreeMap<(String, String, &str, &str), (usize, usize)> = BTreeMap::new();
         for unit in info.unit_ids() {
             let said = info.unit_info(unit).unwrap();
@@ -326,7 +326,7 @@ fn every_unit_of_the_corpus_is_read_as_the_table_says() {
                 found.push(reading);
             }
             let text = |text: &Option<_>| text.as_deref().unwrap_or("–").to_owned();
-            // Only the version of a producer matters. Options and paths are left out.
+            // Only the version of a producer matters, so options and paths are left out.
             let producer = text(&said.producer);
             let end = producer
                 .find(" (")
@@ -423,7 +423,7 @@ fn an_address_space_decides_the_numbering() {
     for (attribute, expected) in [
         (0x33, AddressSpaceNumbering::UpTo20),
         (0x3e10, AddressSpaceNumbering::Usage),
-        // An attribute of another meaning: DW_AT_LLVM_vector_size.
+        // DW_AT_LLVM_vector_size is an attribute with another meaning.
         (0x3e13, AddressSpaceNumbering::UpTo20),
     ] {
         let Some(file) = unit_with_pointers(attribute) else {

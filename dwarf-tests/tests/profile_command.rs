@@ -14,7 +14,7 @@ use dwarf_tests::browser::Browser;
 use dwarf_tests::{Ran, fixture, hetdwarf};
 use serde_json::{Value, json};
 
-/// A folder that is removed at the end.
+/// A temporary folder.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -42,7 +42,7 @@ fn profiles(name: &str) -> PathBuf {
     fixture("profiles").join(name)
 }
 
-/// The code object of a case.
+/// Returns the path of a case's code object.
 fn object(case: &str) -> PathBuf {
     fixture("corpus").join(match case {
         "stochastic" => "llvm22/inlined-gfx942-O2.hsaco",
@@ -61,7 +61,7 @@ fn document(file: &Path, more: &[&str]) -> (Value, Ran) {
     (document.unwrap_or_else(|_| panic!("{}", ran.err)), ran)
 }
 
-/// The samples of a file: each with the text of its instruction and the comment.
+/// Returns the samples of a file, each with the text of its instruction and the comment.
 fn samples(case: &str) -> Vec<(Value, Option<(String, String)>)> {
     let text = std::fs::read(profiles(case).join("4242_results.json")).unwrap();
     let file: Value = serde_json::from_slice(&text).unwrap();
@@ -93,7 +93,7 @@ fn sum(document: &Value) -> u64 {
     rows.map(|row| row["samples"].as_u64().unwrap()).sum()
 }
 
-/// By instruction: the texts equal llvm-objdump's, and the samples, stalls and active lanes equal those in the file.
+/// By instruction, the texts equal llvm-objdump's. The samples, stalls and active lanes equal the file's.
 #[test]
 fn instructions_are_those_of_llvm() {
     for case in ["stochastic", "host-trap"] {
@@ -136,7 +136,7 @@ fn instructions_are_those_of_llvm() {
     }
 }
 
-/// By line: the lines equal llvm-symbolizer's, except that code without a line has the line of the row before it.
+/// By line, the lines equal llvm-symbolizer's, except that code without a line has the line of the previous row.
 #[test]
 fn lines_are_those_of_llvm() {
     for case in ["stochastic", "host-trap"] {
@@ -212,7 +212,7 @@ fn other_forms_say_the_same() {
         let (of_code, _) = document(&profiles(case).join("code.json"), &more);
         assert_eq!(of_stats["rows"], of_code["rows"], "{case}");
         let text = std::fs::read_to_string(&stats).unwrap();
-        // CodeObj, Vaddr, "Instruction", Hitcount, Latency, Stall, Idle, Source: instructions have commas.
+        // The columns are CodeObj, Vaddr, "Instruction", Hitcount, Latency, Stall, Idle and Source. Instructions can contain commas.
         let mut hits = 0;
         for line in text.lines().skip(1) {
             let (start, rest) = line.split_once(",\"").unwrap();
@@ -238,7 +238,7 @@ fn other_forms_say_the_same() {
     }
 }
 
-/// The results of the fixture with other values in places.
+/// Returns the results of the fixture, after applying `change`.
 fn changed(change: impl FnOnce(&mut Value)) -> Vec<u8> {
     let text = std::fs::read(profiles("stochastic").join("4242_results.json")).unwrap();
     let mut file: Value = serde_json::from_slice(&text).unwrap();
@@ -271,7 +271,7 @@ fn the_order_of_keys_does_not_matter() {
     assert_eq!(document(&other, &[]).0, one);
 }
 
-/// A dispatch says which lanes were started, wherever in the file it is.
+/// A dispatch gives the started lanes, regardless of its position in the file.
 #[test]
 fn dispatches_say_which_lanes_were_started() {
     let folder = Folder::new("dispatch");
@@ -280,7 +280,7 @@ fn dispatches_say_which_lanes_were_started() {
         let records = &mut process["buffer_records"];
         let list = &mut records["pc_sample_stochastic"];
         let mut sample = list[0].clone();
-        // The kernel's first instruction, of which no lane is off: 40 work-items.
+        // At the kernel's first instruction all lanes are on, which are 40 work-items.
         sample["record"]["pc"] = json!({"code_object_id": 2, "code_object_offset": 0x1700});
         sample["record"]["exec_mask"] = json!((1_u64 << 40) - 1);
         sample["record"]["wave_in_grp"] = json!(0);
@@ -290,7 +290,7 @@ fn dispatches_say_which_lanes_were_started() {
         let info = json!({"dispatch_id": 9, "kernel_id": 1, "workgroup_size": size, "grid_size": {"x": 4000, "y": 1, "z": 1}});
         records["kernel_dispatch"] = json!([{"dispatch_info": info}]);
     };
-    // `serde_json` sorts: the dispatches come first. With another name they come last, and are read by it.
+    // `serde_json` sorts fields, so dispatches come first. Renamed, they come last, and a second pass reads them.
     let first = String::from_utf8(changed(make)).unwrap();
     let at = first.find("\"kernel_dispatch\":").unwrap();
     let end = first[at..].find("}}]").unwrap() + at + 3;
@@ -329,7 +329,7 @@ fn what_is_wrong_is_counted_by_reason() {
         process["weather"] = json!({"wind": [1, 2]});
     });
     let text = String::from_utf8(text).unwrap();
-    // More than 64 bits.
+    // The number has more than 64 bits.
     let huge = text.replacen(
         "\"exec_mask\":18446744073709551615",
         "\"exec_mask\":118446744073709551615",
@@ -421,7 +421,7 @@ fn code_objects_are_found_in_named_folders_only() {
     let by_comment = |more: &[&str]| document(&file, more).0.get("by_comment").cloned();
     assert_eq!(by_comment(&[]), Some(json!(59)));
     assert_eq!(by_comment(&["--object-path", app.to_str().unwrap()]), None);
-    // Of another target or size.
+    // The file has another target or size.
     let other = object("host-trap");
     let (document, _) = document(&file, &["--object", other.to_str().unwrap()]);
     assert_eq!(document["by_comment"], 59);
@@ -431,7 +431,7 @@ fn code_objects_are_found_in_named_folders_only() {
             .unwrap()
             .ends_with("has its target and size")
     );
-    // Two of the same target and size.
+    // Two files have the same target and size.
     let mut twin = bytes.clone();
     *twin.last_mut().unwrap() ^= 1;
     let one = folder.write("one.hsaco", &bytes);
@@ -448,7 +448,7 @@ fn code_objects_are_found_in_named_folders_only() {
     assert_eq!(document["by_comment"], 59);
 }
 
-/// Tables fit the width, and stacks are those of the inlined calls.
+/// Tables fit the width, and stacks include inlined calls.
 #[test]
 fn text_and_stacks() {
     let file = profiles("stochastic").join("4242_results.json");
@@ -481,7 +481,7 @@ fn text_and_stacks() {
     assert!(top["rows_left_out"].as_u64().unwrap() > 3);
 }
 
-/// The page shows the rows of the document, the instructions of the line that is chosen, and the source.
+/// The page shows the rows of the document, the instructions of the selected line, and the source.
 #[test]
 fn the_page_shows_what_the_document_says() {
     let Some(mut browser) = Browser::start() else {
@@ -503,7 +503,7 @@ fn the_page_shows_what_the_document_says() {
     let expected: BTreeSet<&str> = rows.iter().map(|row| row["by"].as_str().unwrap()).collect();
     assert_eq!((found, lines.len()), (expected, rows.len()));
     assert_eq!(lines[0], rows[0]["by"].as_str().unwrap());
-    // At first the line with the most samples is open.
+    // At first, the line with the most samples is selected.
     let counts = browser.texts("#source tr.code td:first-child");
     let sum: u64 = counts
         .iter()
@@ -517,7 +517,7 @@ fn the_page_shows_what_the_document_says() {
         shown[0].trim(),
         text.lines().nth(number - 1).unwrap().trim()
     );
-    // Sorted by lanes: the fewest first.
+    // The lines are sorted by lanes, with the fewest first.
     browser.click("#lines th button", 2);
     let lanes = browser.texts("#lines tbody td:nth-child(3)");
     let lanes = lanes

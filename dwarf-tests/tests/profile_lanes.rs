@@ -1,4 +1,4 @@
-//! Inactive lanes in samples are charged to the instruction that switched them off, as known for stops of emulated waves.
+//! Checks that inactive lanes in samples are charged to the instruction that switched them off, by the stops of emulated waves.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -77,8 +77,8 @@ fn sampled(program: &Program<'_>, stop: &Value, truth: &Value, meter: &Meter) ->
     found
 }
 
-/// The charges hold for at least that many lanes: an instruction switched off exactly the lanes charged to it, and several candidates
-/// contain the true ones.
+/// Charges are correct at least for these lanes: an instruction switched off exactly the lanes charged to it, and several candidates
+/// include the true ones.
 #[test]
 fn lanes_are_charged_to_what_switched_them_off() {
     let mut all: BTreeMap<&str, u64> = BTreeMap::new();
@@ -115,7 +115,7 @@ fn lanes_are_charged_to_what_switched_them_off() {
         }
     }
     println!("{all:?}");
-    // These stops are where several branches have switched lanes off: masks would tell them apart, and a sample has none.
+    // In the other stops, several branches have switched lanes off. The masks would distinguish them, but a sample has no masks.
     let known = all["branch"] + all["off-on-entry"];
     let sum: u64 = all.values().sum();
     assert!(sum > 7500 && known > 600 && known < sum, "{all:?}");

@@ -1,4 +1,4 @@
-//! Tests other queries of a stop than the values of one frame: all frames, some lanes, the work-item of a lane, and the reason of an empty
+//! Tests queries of a stop other than the values of one frame: all frames, some lanes, the work-item of a lane, and the reason for an empty
 //! answer.
 #![allow(
     clippy::unwrap_used,
@@ -21,19 +21,19 @@ fn run(arguments: &str) -> Ran {
     hetdwarf(arguments.split_whitespace())
 }
 
-/// The document that a command prints; its exit status is `status`.
+/// Returns the document that a command prints. The command must end with `status`.
 fn document(arguments: &str, status: u8) -> Value {
     let ran = run(&format!("{arguments} --format json"));
     assert_eq!((ran.status, ran.err.as_str()), (status, ""), "{arguments}");
     serde_json::from_str(&ran.out).unwrap()
 }
 
-/// Object and wave of a case, as arguments.
+/// Returns the object and wave of a case, as arguments.
 fn stop(case: &str, wave: &str) -> String {
     format!("fixtures/waves/{case}/{case}.rocm.hsaco --wave fixtures/waves/{case}/{wave}.json")
 }
 
-/// A file that a test makes.
+/// A temporary file.
 struct File(PathBuf);
 
 impl File {
@@ -44,7 +44,7 @@ impl File {
         File(path)
     }
 
-    /// A wave of a case with fields replaced.
+    /// Returns a wave of a case with some fields replaced.
     fn wave(name: &str, case: &str, wave: &str, fields: &[(&str, Value)]) -> File {
         let mut content = json(&fixture(&format!("waves/{case}/{wave}.json")));
         for (field, value) in fields {
@@ -88,7 +88,7 @@ fn all_frames_are_the_frames_one_by_one() {
             .unwrap()["frames"]
             .as_array()
             .unwrap();
-        // The emulator only knows calls. Inlined frames precede their call, which has the line of the first.
+        // The emulator knows only calls. Inlined frames precede their call, which has the line of the first frame.
         let calls = frames
             .iter()
             .filter(|frame| frame["frame"]["kind"] == "call");
@@ -126,7 +126,7 @@ fn all_frames_are_the_frames_one_by_one() {
             );
         }
     }
-    // As text: each frame once, and at the end why there are no more.
+    // The text has each frame once, and ends with the reason why there are no more.
     let text = run(&format!("vars {} --frame all", stop("calls", "w09"))).out;
     let starts: Vec<_> = text.lines().filter(|line| line.starts_with('#')).collect();
     assert_eq!(starts.len(), 3);
@@ -150,7 +150,7 @@ fn lanes_are_chosen_one_by_one_and_in_ranges() {
         document(&format!("vars {stop} --lane all"), 0),
         document(&format!("vars {stop}"), 0)
     );
-    // Twice the lane's number: push_lane, lit1, shl.
+    // The expression is twice the lane's number: push_lane, lit1, shl.
     let eval = "eval --expr push_lane,lit1,shl --wave fixtures/waves/calls/w09.json";
     let some = document(&format!("{eval} --lane 4-5,30"), 0);
     assert_eq!(lanes(&some), [4, 5, 30]);
@@ -168,7 +168,7 @@ fn lanes_are_chosen_one_by_one_and_in_ranges() {
         })
         .collect();
     assert_eq!(bytes, ["08", "0a", "3c"]);
-    // Of vector registers only the chosen lanes are printed.
+    // For vector registers, only the selected lanes are printed.
     let unwind = run(&format!(
         "unwind {} --registers --lane 3,9",
         self::stop("recursion", "w06")
@@ -188,7 +188,7 @@ fn lanes_are_chosen_one_by_one_and_in_ranges() {
     assert!(line.contains(&expected), "{line}\n{expected}");
 }
 
-/// The work-items of the second wave of a group of 64: lane n is 32 + n. Worked out by hand.
+/// The wave is the second in a group of 64, so lane n is work-item 32 + n. The values are worked out by hand.
 #[test]
 fn lanes_are_named_by_their_work_items() {
     let stop = stop("lds", "w12");
@@ -221,15 +221,15 @@ fn lanes_are_named_by_their_work_items() {
         text.contains("lanes and work-items: 0-31 (32,0,0)-(63,0,0)\n"),
         "{text}"
     );
-    // A group of 20: the rest of the wave is no work-item.
+    // The group has 20 work-items, so the other lanes of the wave have none.
     let vars = document(&format!("vars {}", self::stop("manyargs", "w10")), 0);
     let found = items(&variables(&vars)[0]);
     assert_eq!(found[19], json!([19, 0, 0]));
     assert!(found[20..].iter().all(Value::is_null));
 }
 
-/// A wave in the last group of a grid of 19×10 in groups of 8×4: the group starts at (16, 8) and is 3×2. Lane 4 is flat 4,
-/// (1, 1) of the group; lanes from 6 on are nothing.
+/// The wave is in the last group of a grid of 19×10 with groups of 8×4: the group starts at (16, 8) and is 3×2. Lane 4 has the flat index
+/// 4, which is (1, 1) in the group. Lanes from 6 on have no work-item.
 #[test]
 fn work_items_of_two_dimensions_are_named_in_full() {
     let wave = File::wave(
@@ -261,7 +261,7 @@ fn work_items_of_two_dimensions_are_named_in_full() {
         text.contains("lanes and work-items: 0-2 (16,8,0)-(18,8,0), 3-5 (16,9,0)-(18,9,0)\n"),
         "{text}"
     );
-    // Without a dispatch it is unknown.
+    // Without a dispatch, the work-item is unknown.
     let wave = File::wave("bare", "lds", "w12", &[("dispatch", Value::Null)]);
     let ran = run(&format!(
         "vars {object} --wave {} --format json",
@@ -276,7 +276,7 @@ fn work_items_of_two_dimensions_are_named_in_full() {
     assert!(!text.contains("item"), "{text}");
 }
 
-/// Returns the addresses where prologues start and end, by llvm-dwarfdump: true for a start.
+/// Returns the addresses where prologues start and end, according to llvm-dwarfdump. The value is true for a start.
 fn prologues(object: &Path) -> Option<BTreeMap<u128, bool>> {
     let tool = llvm_tool("llvm-dwarfdump")?;
     let dump = |section: &str| {
@@ -384,7 +384,7 @@ fn the_prologue_is_over_where_the_mark_is() {
     }
 }
 
-/// In optimised code locations are lists, which say from where on they hold.
+/// In optimized code, locations are lists whose entries state where they are valid.
 #[test]
 fn location_lists_are_taken_at_their_word() {
     let truth = json(&fixture("waves/calls-O2/truth.json"));
@@ -404,8 +404,8 @@ fn empty_answers_name_their_cause() {
         json!({"format": "hetdwarf-wave/1", "target": target, "wave_size": lanes, "pc": pc, "load_address": load,
                "registers": {"exec": "0xff"}, "memory": []})
     };
-    // The objects' sections and units are as llvm-readelf and llvm-dwarfdump show them: the code of `calls` is at 0x1a00-0x2500,
-    // its unit at 0x1a00-0x236c, and between its functions `leaf` (to 0x1b18) and `mid` (from 0x1b80) is padding.
+    // The sections and units are as llvm-readelf and llvm-dwarfdump show them: the code of `calls` is at 0x1a00-0x2500, and its unit at
+    // 0x1a00-0x236c. Padding lies between its functions `leaf` (to 0x1b18) and `mid` (from 0x1b80).
     let base = 0x7f40_0000_0000;
     for (object, wave, reason, says) in [
         (
@@ -455,7 +455,7 @@ fn empty_answers_name_their_cause() {
             ],
         ),
         (
-            // 0x91c is not in a page of code that starts at 0xa00 and ends at 0x500 of the next.
+            // The code starts at 0xa00 of a page, and ends at 0x500 of the next, so 0x91c is in no such page.
             calls.clone(),
             wave("gfx1100", 32, base + 0x191c, base),
             "outside-code",
@@ -490,7 +490,7 @@ fn empty_answers_name_their_cause() {
     }
 }
 
-/// Variables that are there, but not for this question.
+/// The variables exist, but have no value for this query.
 #[test]
 fn what_was_asked_for_is_not_there() {
     let stop = stop("structs", "w10");
@@ -511,7 +511,7 @@ fn what_was_asked_for_is_not_there() {
             "matches *zz*; there are ",
         ),
         (
-            // The wave has 20 work-items, so lane 31 has none, and waits nowhere.
+            // The wave has 20 work-items, so lane 31 has none and does not wait.
             format!("vars {} --lane 31", self::stop("manyargs", "w00")),
             "inactive",
             "none of these lanes is active",
@@ -530,10 +530,10 @@ fn what_was_asked_for_is_not_there() {
             assert!(run(&arguments).out.contains(message));
         }
     }
-    // With an answer there is no reason to give one.
+    // If there is an answer, no reason is given.
     let found = document(&format!("vars {stop}"), 0);
     assert!(found.get("reason").is_none() && found.get("message").is_none());
-    // Registers that the snapshot does not have.
+    // The snapshot does not have these registers.
     let wave = File::wave(
         "empty-registers",
         "calls-O2",
@@ -555,7 +555,7 @@ fn nested_values_are_printed_as_deep_as_asked() {
             .unwrap()
             .to_owned()
     };
-    // `Rec recs[2]`, where a Rec has an array and a structure; the result of gdb's `set print max-depth`.
+    // The variable is `Rec recs[2]`, where a Rec has an array and a structure. gdb's `set print max-depth` gives the same results.
     assert_eq!(value("--depth 0"), "{...}");
     assert_eq!(value("--depth 1"), "{{...}, {...}}");
     let two = value("--depth 2");
@@ -566,7 +566,7 @@ fn nested_values_are_printed_as_deep_as_asked() {
     assert_eq!(value("--depth 3"), value(""));
 }
 
-/// No line is wider than the terminal if it can be ended somewhere.
+/// No line is wider than the terminal if it can be broken.
 #[test]
 fn structures_take_as_many_lines_as_they_need() {
     for width in [30, 60, 100, 300] {
@@ -588,7 +588,7 @@ fn structures_take_as_many_lines_as_they_need() {
     }
 }
 
-/// The part of a value that names lead to.
+/// Returns the part of a value to which names lead.
 fn part<'v>(value: &'v Value, names: &[&str]) -> &'v Value {
     names.iter().fold(value, |value, name| {
         let children = value["children"].as_array();
@@ -597,8 +597,8 @@ fn part<'v>(value: &'v Value, names: &[&str]) -> &'v Value {
     })
 }
 
-/// Members and elements are the bytes of the whole, at the places that llvm-dwarfdump prints for the structure: `Rec` is `x` at 0,
-/// `y` (three floats) at 4, `in` at 16 with `s`, `c` and `u`, `col` and `big`.
+/// Members and elements have the bytes of the whole value, at the offsets that llvm-dwarfdump prints: `Rec` has `x` at 0, `y` (three
+/// floats) at 4, `in` at 16 with `s`, `c` and `u`, `col` and `big`.
 #[test]
 fn members_and_elements_are_listed_on_request() {
     let stop = stop("structs", "w10");
@@ -609,7 +609,7 @@ fn members_and_elements_are_listed_on_request() {
     let recs = &variables(&found)[0]["lanes"][0];
     let bytes = recs["bytes"].as_str().unwrap();
     assert_eq!(recs["children"].as_array().unwrap().len(), 2);
-    // Other tests compare the values with the host's run. `-1.25` as a float is bfa00000.
+    // Other tests compare the values with the host's run. The float `-1.25` is bfa00000.
     let second = part(recs, &["[1]"]);
     assert_eq!(second["bytes"], bytes[bytes.len() / 2..]);
     assert_eq!(
@@ -631,7 +631,7 @@ fn members_and_elements_are_listed_on_request() {
     assert!(variables(&found)[0]["lanes"][0].get("children").is_none());
 }
 
-/// Compares the pointees of pointers in every address space with the host's run: `points-to` in the truth is the pointee of a pointer to
+/// Compares the pointees of pointers in every address space with the host's run. In the truth, `points-to` is the pointee of a pointer to
 /// private memory.
 #[test]
 fn pointers_are_followed_on_request() {
@@ -663,7 +663,7 @@ fn pointers_are_followed_on_request() {
         }
     }
     assert!(followed > 30, "{followed}");
-    // `int **pp` is `&cur`, and until `*pp` is moved on, `cur` is `&arr[1]`, where `p` is `arr`.
+    // `int **pp` is `&cur`. Until `*pp` is advanced, `cur` is `&arr[1]`, and `p` is `arr`.
     let stop = stop("pointers", "w02");
     let found = document(&format!("vars {stop} --name pp --children 3"), 0);
     let p = document(&format!("vars {stop} --name p"), 0);
@@ -681,13 +681,13 @@ fn pointers_are_followed_on_request() {
     assert!(seen > 0);
 }
 
-/// The address in a pointer.
+/// Returns the address in a pointer.
 fn pointer(value: &Value) -> u128 {
     let text = value["value"].as_str().unwrap();
     number(&json!(text.rsplit('#').next().unwrap()))
 }
 
-/// Global memory that the snapshot does not have.
+/// The snapshot does not have the global memory.
 #[test]
 fn what_a_pointer_points_to_may_not_be_known() {
     let content = json(&fixture("waves/calls/w09.json"));

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 const CODE_FACTOR: u64 = 1;
 const DATA_FACTOR: i64 = -300;
 
-/// Numbers of all sizes, and those at the ends of their encodings.
+/// Generates numbers of all sizes, including the limits of their encodings.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![
         0..64u64,
@@ -33,7 +33,7 @@ fn operand() -> impl Strategy<Value = (u64, Vec<u8>)> {
     (number(), prop::collection::vec(any::<u8>(), 0..12))
 }
 
-/// The operand of a kind that a number and bytes stand for.
+/// Returns an operand of a kind, from a number and bytes.
 fn value<'a>(
     kind: OperandKind,
     family: u8,
@@ -63,7 +63,7 @@ fn value<'a>(
         | OperandKind::Register
         | OperandKind::BaseType => OperandValue::Unsigned(number),
         OperandKind::Block1 | OperandKind::Block => OperandValue::Bytes(bytes),
-        // Three operations, of which the last is a family's.
+        // Three operations, the last of which belongs to a family.
         OperandKind::Expression => OperandValue::Bytes(&[0x30, 0x31, 0x22]),
         other => panic!("no operand is made of {other:?}"),
     }
@@ -84,7 +84,7 @@ fn encodings() -> impl Strategy<Value = Encoding> {
         })
 }
 
-/// Instructions that random bytes happen to be.
+/// Decodes random bytes as instructions.
 fn read<'a>(bytes: &'a [u8]) -> Vec<Instruction<'a>> {
     let mut items = Instructions::new(bytes, 0, 8, ".debug_frame");
     let mut found = Vec::new();
@@ -94,7 +94,7 @@ fn read<'a>(bytes: &'a [u8]) -> Vec<Instruction<'a>> {
     found
 }
 
-/// Writes a section with a function that has those of the instructions that form a valid sequence. Returns these too.
+/// Writes a section with a function that has a valid sequence of the instructions. Also returns this sequence.
 fn write<'a>(instructions: &[Instruction<'a>]) -> (Vec<u8>, Vec<Instruction<'a>>) {
     let target = Target {
         wave_size: WaveSize::Wave64,
@@ -138,7 +138,7 @@ proptest! {
                 .collect();
             let operation = Operation::from_operands(row.opcode, &values).unwrap();
             let before = bytes.len();
-            // A dialect does not have all of them.
+            // Some operations do not exist in every dialect.
             if encode_operation(&operation, encoding, &mut bytes).is_ok() {
                 written.push(operation);
             } else {
@@ -153,13 +153,13 @@ proptest! {
             encode_operation(operation, encoding, &mut again).unwrap();
         }
         prop_assert_eq!(&again, &bytes);
-        // And through their text.
+        // The text must also preserve the expression.
         expression::bytes(&bytes);
     }
 
     #[test]
     fn call_frame_information(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        // One that begins at each eighth byte, and those after it.
+        // The expression starts at each eighth byte.
         let starts = (0..bytes.len()).step_by(8).filter_map(|start| bytes.get(start..));
         let instructions: Vec<_> = starts.flat_map(read).take(60).collect();
         let (section, taken) = write(&instructions);

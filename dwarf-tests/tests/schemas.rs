@@ -35,7 +35,7 @@ impl Schemas {
         }
     }
 
-    /// Validates a document, by its `format` or else by the name of a schema.
+    /// Validates a document. The schema is named by its `format`, or else by `otherwise`.
     fn check(&mut self, document: &Value, otherwise: &str, command: &str) {
         let name = document["format"].as_str().unwrap_or(otherwise).to_owned();
         let Some(validator) = self.validators.get(&name) else {

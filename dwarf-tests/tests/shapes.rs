@@ -24,7 +24,7 @@ fn shape(name: &str) -> PathBuf {
     fixture("shapes").join(name)
 }
 
-/// A snapshot in a file of its own, which goes with it.
+/// A snapshot file, which is removed when this value is dropped.
 struct SnapshotFile(PathBuf);
 
 impl SnapshotFile {
@@ -52,7 +52,7 @@ fn read(name: &str) -> Json {
     serde_json::from_slice(&std::fs::read(shape(name)).unwrap()).unwrap()
 }
 
-/// Returns the lanes of each variable of a stop, by its name; with `strict`, read exactly as specified.
+/// Returns the lanes of each variable of a stop, by name. With the option `--strict`, the locations are read exactly as specified.
 fn vars(object: &str, wave: &Json, options: &[&str]) -> BTreeMap<String, Vec<Json>> {
     let wave = file(wave);
     let mut arguments = vec!["vars".into(), shape(object).into_os_string()];
@@ -76,7 +76,7 @@ fn shown(lane: &Json) -> &str {
     text.unwrap_or_else(|| lane["state"].as_str().unwrap())
 }
 
-/// The answers of `print` in a lane.
+/// Returns the answers of `print` in a lane.
 fn answers(object: &str, wave: &Json, lane: usize, expressions: &[&str]) -> Vec<Json> {
     let wave = file(wave);
     let mut arguments = vec!["print".into(), shape(object).into_os_string()];
@@ -144,7 +144,7 @@ impl Scratch {
 const SHARED: u64 = 0x1_0000_0000_0000;
 const PRIVATE: u64 = 0x2_0000_0000_0000;
 
-/// A stop in a function of `references.hip`: its frame is at private address 0x100.
+/// Returns a stop in a function of `references.hip`, whose frame is at private address 0x100.
 fn stop(target: &str, lanes: u64, pc: u64, scratch: &Scratch, memory: Vec<Json>) -> Json {
     // If scratch is accessed through buffers, the frame pointer counts the bytes of all lanes.
     let frame = match target {
@@ -220,7 +220,7 @@ fn structured_bindings_are_where_their_slot_or_its_pointer_says() {
                 expected.map(|n: u32| n.to_string())
             );
         }
-        // By the letter all of them are something else, or ill-formed.
+        // In strict reading, all of them are different or ill-formed.
         let strict = vars(&format!("references-{target}.hsaco"), &wave, &["--strict"]);
         assert!(
             strict["a"].iter().all(|lane| lane["state"] != "ok"),
@@ -277,7 +277,7 @@ fn a_result_in_the_callers_memory_is_at_a_private_pointer() {
     }
 }
 
-/// Parameters of Zig and Flang whose pointers were spilled. The values are those in the source for lane N.
+/// The pointers of Zig and Flang parameters were spilled. For lane N, the values are those in the source.
 #[test]
 fn parameters_by_reference_are_at_the_pointer_that_was_spilled() {
     let zig = vars("zig.hsaco", &read("zig.json"), &[]);
@@ -300,7 +300,7 @@ fn parameters_by_reference_are_at_the_pointer_that_was_spilled() {
     }
 }
 
-/// If no register holds the start of a kernel's frame, it is the start of private memory, also for locations that name lanes.
+/// If no register holds the start of a kernel's frame, it is the start of private memory. This also holds for locations that name lanes.
 #[test]
 fn a_kernel_without_a_frame_base_has_its_frame_at_zero() {
     let mut scratch = Scratch::new(32, 0x40);
@@ -320,7 +320,7 @@ fn a_kernel_without_a_frame_base_has_its_frame_at_zero() {
     }
     let strict = vars("frame.hsaco", &at(0x125c), &["--strict"]);
     assert_eq!(shown(&strict["on_stack"][1]), "error");
-    // For other functions it is unknown.
+    // For other functions, the frame base is unknown.
     let function = vars("frame.hsaco", &at(0x1264), &[]);
     assert_eq!(shown(&function["of_function"][1]), "error");
 }
@@ -354,9 +354,9 @@ fn truth_values_in_scalar_registers_are_bits_of_lanes_where_the_code_says_so() {
         ("cut", "true"),
         ("mixed", "ambiguous"),
         ("at_entry", "ambiguous"),
-        // A value that the type cannot have.
+        // The type cannot have this value.
         ("invalid", "<invalid bool 248>"),
-        // A constant before DWARF 4, and values without bits.
+        // A constant in DWARF before version 4, and values without bits.
         ("number", "-5"),
         ("nothing", "unknown_type"),
         ("unit", "()"),
@@ -377,7 +377,7 @@ fn truth_values_in_scalar_registers_are_bits_of_lanes_where_the_code_says_so() {
     assert_eq!(printed, ["true", "0", "-10", "type", "type"]);
 }
 
-/// A mask of 64 lanes in two registers: lanes 0 to 2 are not greater than 2.
+/// A mask of 64 lanes is in two registers. Lanes 0 to 2 are not greater than 2.
 #[test]
 fn a_comparison_of_mojo_is_a_bit_of_each_lane() {
     let wave = read("mojo.json");
@@ -396,7 +396,7 @@ fn a_base_type_without_bits_has_no_number() {
     assert_eq!(printed, ["unknown_type", "type", "type", "0"]);
 }
 
-/// Static data members: by the class, through inline namespaces, of an object, of a base class, in a member function.
+/// Static data members are accessed by the class, through inline namespaces, in an object, in a base class, and in a member function.
 #[test]
 fn static_constants_of_classes_have_values() {
     let mut scratch = Scratch::new(32, 0x400);
@@ -440,7 +440,7 @@ fn static_constants_of_classes_have_values() {
     assert_eq!(found, ["-5", "3", "3"]);
 }
 
-/// Registers by ranges, halves of masks, and those that DWARF has no number for.
+/// Registers can be named by ranges and as halves of masks, and can have no DWARF number.
 #[test]
 fn registers_are_printed_by_all_names_of_the_assembler() {
     let scratch = Scratch::new(64, 0x400);
@@ -496,7 +496,7 @@ fn registers_are_printed_by_all_names_of_the_assembler() {
     assert_eq!(found, expected);
 }
 
-/// Brackets in the name of a type that is no array are no array's: `[]const u8` in Zig.
+/// Brackets in the name of a type that is not an array do not denote an array: `[]const u8` in Zig.
 #[test]
 fn only_the_brackets_of_arrays_stand_after_the_name() {
     let ran = hetdwarf([
@@ -557,7 +557,7 @@ fn line_tables_without_files_are_read() {
     }
 }
 
-/// The linker keeps one of two functions with the same code, and the rows of both: `same1` is at line 3.
+/// The linker keeps one of two functions with the same code, but the rows of both functions. `same1` is at line 3.
 #[test]
 fn function_and_line_of_folded_code_are_of_the_same_function() {
     let wave = json!({"format": "hetdwarf-wave/1", "target": "gfx1100", "wave_size": 32, "pc": "0x1510",
@@ -572,7 +572,7 @@ fn function_and_line_of_folded_code_are_of_the_same_function() {
     assert!(ran.out.contains("in same1 at t.c:3\n"), "{}", ran.out);
 }
 
-/// A bit-field that begins before its storage unit: −3 in `DW_FORM_udata` without a sign. 0x04a1 >> 7 & 15 is 9.
+/// A bit-field starts before its storage unit. The offset −3 is in `DW_FORM_udata`, which has no sign. 0x04a1 >> 7 & 15 is 9.
 #[test]
 fn a_negative_bit_offset_is_read_without_a_sign() {
     let wave = read("bit-offset.json");
@@ -580,7 +580,7 @@ fn a_negative_bit_offset_is_read_without_a_sign() {
     assert_eq!(found, ["33", "9"]);
 }
 
-/// References of operations have the size of an address in DWARF 2.
+/// In DWARF 2, references in operations have the size of an address.
 #[test]
 fn references_of_dwarf_2_have_the_size_of_an_address() {
     let name = "dwarf2-references.hsaco";
@@ -603,8 +603,8 @@ fn references_of_dwarf_2_have_the_size_of_an_address() {
     assert_eq!(variables["q"][0]["value"], "(int *) → 34");
 }
 
-/// Pointers that were optimised away: `p` to an entry whose location is the constant 42, `q` to one with 99. A pointer outside of its
-/// pointee points to nothing.
+/// The pointers were optimized away: `p` points to an entry whose location is the constant 42, and `q` to one with 99. A pointer outside of
+/// its pointee points to nothing.
 #[test]
 fn what_pointers_without_bits_point_to_can_be_asked_for() {
     let wave = read("implicit.json");
@@ -630,7 +630,7 @@ fn what_pointers_without_bits_point_to_can_be_asked_for() {
     assert_eq!(lane["children"][0]["value"], "42");
 }
 
-/// The same in a structure whose other member has bits.
+/// The pointer is in a structure whose other member has bits.
 #[test]
 fn a_member_may_be_a_pointer_without_bits() {
     let wave = read("implicit-member.json");
@@ -655,8 +655,8 @@ fn a_member_may_be_a_pointer_without_bits() {
     assert_eq!(p["children"][0]["value"], "41");
 }
 
-/// The offset of a virtual base is stored 24 bytes before the address in the object's first pointer (`virtual-base.json`): 0x5018 - 24 has
-/// 16, and 16 bytes into `d` is 99. This holds wherever an object of the class is.
+/// The offset of a virtual base is stored 24 bytes before the address in the object's first pointer (`virtual-base.json`): 16 is stored at
+/// `0x5018 - 24`, and 16 bytes into `d` is 99. This holds for any position of the object.
 #[test]
 fn virtual_bases_are_found_in_every_object() {
     let wave = read("virtual-base.json");
@@ -675,8 +675,8 @@ fn virtual_bases_are_found_in_every_object() {
     );
 }
 
-/// Arrays whose length is in a variable, through pointers and references: memory from 0x4008 on has 12, 13, 14 … and `n` is 3. An array
-/// without bounds has elements, but no count.
+/// The length of the arrays is in a variable, through pointers and references. Memory from 0x4008 on has 12, 13, 14 …, and `n` is 3. An
+/// array without bounds has elements, but no count.
 #[test]
 fn arrays_are_as_long_as_variables_say() {
     let wave = read("computed.json");
@@ -705,7 +705,8 @@ fn arrays_are_as_long_as_variables_say() {
     assert_eq!(lanes["pv"][0]["children"][0]["value"], "{12, 13, 14}");
 }
 
-/// The contents of a present Rust variant: `o` is `Some(n)` in the lanes with an odd work-item number, where `s` is a circle.
+/// The contents of a Rust variant are shown if it is present: `o` is `Some(n)` in lanes with an odd work-item number, where `s` is a
+/// circle.
 #[test]
 fn what_variants_hold_can_be_asked_for() {
     let wave = read("rust.json");
@@ -749,8 +750,7 @@ fn what_variants_hold_can_be_asked_for() {
     assert!(variants.len() > 1, "{variants:?}");
 }
 
-/// Zig 0.13 describes arrays as starting at the index −312, but arrays of its language start at 0. `arr` is {1, 2, 3, lane}
-/// (`k-0.13.0.zig`).
+/// Zig 0.13 describes arrays as starting at the index −312, but arrays in Zig start at 0. `arr` is {1, 2, 3, lane} (`k-0.13.0.zig`).
 #[test]
 fn a_lower_bound_that_the_language_does_not_have_is_not_counted_from() {
     let wave = read("zig-0.13.json");

@@ -21,7 +21,7 @@ fn schema() -> (Value, Validator) {
     (schema, validator)
 }
 
-/// Every JSON file below a folder.
+/// Collects every JSON file below a folder.
 fn json_files(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -40,14 +40,14 @@ fn read(document: &Value) -> Result<Snapshot, String> {
     Snapshot::from_json(document.to_string().as_bytes()).map_err(|error| error.to_string())
 }
 
-/// The first example of JSON in a text.
+/// Returns the first JSON example in a text.
 fn example(path: &Path) -> Value {
     let text = std::fs::read_to_string(path).unwrap();
     let (_, after) = text.split_once("```json\n").unwrap();
     serde_json::from_str(after.split_once("```").unwrap().0).unwrap()
 }
 
-/// The document of the note, with all fields there are.
+/// Returns the document in the note on snapshots, with all fields.
 fn whole() -> Value {
     example(&note("snapshot.md"))
 }
@@ -76,7 +76,7 @@ fn snapshots_that_are_read_are_valid() {
     }
 }
 
-/// A document with one part replaced; `null` takes a field away.
+/// Returns a document with one part replaced. `null` removes a field.
 fn with(pointer: &str, value: Value) -> Value {
     let mut document = whole();
     let (parent, name) = pointer.rsplit_once('/').unwrap();
@@ -261,7 +261,7 @@ fn what_is_valid_is_read() {
         read(&document).unwrap_or_else(|error| panic!("{pointer} = {value}: {error}"));
         assert!(validator.is_valid(&document), "{pointer} = {value}");
     }
-    // The other size of waves has other lists, and wider masks.
+    // Waves of the other size have longer lists and wider masks.
     let mut wave64 = whole;
     wave64["target"] = json!("gfx90a");
     wave64["wave_size"] = json!(64);
@@ -278,14 +278,14 @@ fn what_is_valid_is_read() {
     }
 }
 
-/// The fields of an object that a schema describes, and of those within.
+/// Collects the fields of an object in a schema, including nested ones.
 fn fields(schema: &Value, found: &mut Vec<String>) {
     if let Some(properties) = schema["properties"].as_object() {
         found.extend(properties.keys().cloned());
     }
 }
 
-/// Note, schema and reader have the same fields.
+/// The note, the schema and the reader have the same fields.
 #[test]
 fn the_note_has_every_field() {
     let (schema, _) = schema();
@@ -319,7 +319,7 @@ fn the_note_has_every_field() {
     assert_eq!(known, names);
 }
 
-/// The programs computed their global identifiers, and the host's run gives the expected ones; no DWARF is involved.
+/// The programs computed their global identifiers, and the host's run gives the expected ones. DWARF is not involved.
 #[test]
 fn lanes_are_the_work_items_that_the_program_saw() {
     let (mut seen, mut in_second_waves) = (0, 0);

@@ -17,7 +17,7 @@ use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::Snapshot;
 
-/// An entry's offset in its unit, and file, line and column, as far as they are known.
+/// A frame: the offset of its entry in the unit, and the file, line and column, as far as they are known.
 type Frame = (Option<usize>, Option<String>, Option<u64>, Option<u64>);
 
 fn ours(info: &DebugInfo<'_>, pc: u64) -> Vec<Frame> {
@@ -39,7 +39,7 @@ fn theirs(context: &Context<EndianSlice<'_, LittleEndian>>, pc: u64) -> Vec<Fram
         let place = frame.location;
         let (file, line, column) = place.map_or((None, None, None), |place| {
             let line = place.line.filter(|line| *line != 0);
-            // A line whose column is not said has column 0 there.
+            // A line without a column has column 0.
             let column = place.column.filter(|column| *column != 0);
             (place.file.map(str::to_owned), line, column)
         });
@@ -94,7 +94,7 @@ fn addr2line_says_the_same() {
     assert!(sum.0 > 10_000 && sum.1 > 5_000, "{sum:?}");
 }
 
-/// The values of all variables of all frames of a stop, in lane 3.
+/// Returns the values of all variables of all frames of a stop, in lane 3.
 fn values(program: &Program<'_>, wave: &Snapshot) -> Vec<String> {
     let arena = Arena::new();
     let options = StopOptions::loaded_at(wave.load_address);
@@ -119,7 +119,7 @@ fn several_threads_ask_one_program() {
     let object = CodeObject::parse(&file).unwrap();
     let expected = values(&Program::load(&object).unwrap(), &wave);
     assert!(expected.len() > 15, "{expected:?}");
-    // Nothing of it has been read when the threads start.
+    // The threads start with a program from which nothing has been read.
     let program = Program::load(&object).unwrap();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4)

@@ -1,4 +1,4 @@
-//! A source file that differs from the compiled one, or has too few lines, is shown with a warning.
+//! Checks that a source file that differs from the compiled one, or has too few lines, is shown with a warning.
 //!
 //! The compiled source is `calls.cl` of the fixtures, whose MD5 is in the line table of its object (`md5sum` and llvm-dwarfdump agree).
 
@@ -80,7 +80,7 @@ fn an_edited_file_is_shown_with_a_warning() {
             assert!(text.contains("int mid("), "{what}: {text}");
         }
     }
-    // A letter of a comment; all lines are where they were.
+    // A letter in a comment is changed, and all lines stay in place.
     case.edit(|text| format!("{text}// edited\n"));
     for (what, text) in case.shown() {
         assert_eq!(text.matches(EDITED).count(), 1, "{what}: {text}");
@@ -90,7 +90,7 @@ fn an_edited_file_is_shown_with_a_warning() {
     }
 }
 
-/// Of all lines after the end of the file the last is named.
+/// If several lines are after the end of the file, the last one is named.
 #[test]
 fn lines_after_the_end_are_said_once() {
     let case = Case::new();
@@ -108,7 +108,7 @@ fn lines_after_the_end_are_said_once() {
         );
         assert_eq!(text.matches(EDITED).count(), 1, "{what}: {text}");
     }
-    // The line that the core's text shows first is the one that it stopped at.
+    // The first line in the core's text is the line of the stop.
     let core = case.path("merged.core");
     let document: Value =
         serde_json::from_str(&case.run(&["core", &core, "--format=json"]).out).unwrap();
@@ -149,7 +149,7 @@ fn a_finding_says_that_its_line_may_be_another() {
     assert_eq!(verify("text").err, format!("warning: {EDITED}\n"));
 }
 
-/// The warning stands above the lines, in the page as a browser shows it.
+/// The warning is above the lines, and the page shows it in a browser.
 #[test]
 fn the_page_shows_the_warning() {
     let Some(mut browser) = Browser::start() else {

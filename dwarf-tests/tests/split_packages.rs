@@ -1,7 +1,7 @@
 //! Tests packages of split units (`.dwp`), and objects that have skeletons and split units in one file.
 //!
-//! In a package a unit's offsets count from its own part of each section. A reader that takes them as section offsets finds the entries of
-//! the first unit everywhere. `fixtures/dwp/README.md` describes how the files were built.
+//! In a package, the offsets of a unit count from its own part of each section. A reader that treats them as section offsets always finds
+//! the entries of the first unit. `fixtures/dwp/README.md` describes how the files were built.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -32,7 +32,7 @@ fn run(arguments: &[&str]) -> Ran {
     hetdwarf(arguments.iter().map(|argument| (*argument).to_owned()))
 }
 
-/// The lines after the first, which names the file.
+/// Returns the lines after the first, which names the file.
 fn body(text: &str) -> &str {
     text.split_once('\n').unwrap().1.trim_end()
 }
@@ -43,14 +43,14 @@ fn read(bytes: &[u8]) -> CodeObject<'_> {
     CodeObject::parse_any_machine(bytes, Layout::Distinct, &meter).unwrap()
 }
 
-/// `gpu-b.c` has `fb(float q)`, and the wave is in it; the first unit of the package has `fa(int x)`.
+/// The wave is in `fb(float q)` of `gpu-b.c`. The first unit of the package has `fa(int x)`.
 #[test]
 fn variables_are_those_of_the_units_own_part() {
     let (object, wave, package) = (path("ab.so"), path("ab.so.json"), path("ab.dwp"));
     let ran = run(&[
         "vars", &object, "--wave", &wave, "--dwo", &package, "--format", "json",
     ]);
-    // The wave does not have the value.
+    // The wave does not have the value of `q`.
     assert_eq!(ran.status, 1, "{}", ran.err);
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     assert!(ran.out.contains("\"fb\""), "{}", ran.out);
@@ -75,12 +75,12 @@ fn dump_prints_what_llvm_dwarfdump_prints() {
     assert_eq!(body(&ran.out), body(&text("single.info.txt")));
     let ran = run(&["dump", "--style", "llvm", "--debug-line", &single]);
     assert_eq!(body(&ran.out), body(&text("single.line.txt")));
-    // In the other style the files are those of the line table that the skeleton names.
+    // In the other style, files come from the line table that the skeleton names.
     let ran = run(&["dump", &single]);
     assert!(ran.out.contains("two.c\")"), "{}", ran.out);
 }
 
-/// Without the program the addresses are unknown, which is no fault. With it they are read.
+/// Without the program the addresses are unknown, which is not an error. With the program they are read.
 #[test]
 fn packages_are_checked_and_read_with_their_programs() {
     for version in [4, 5] {
@@ -91,7 +91,7 @@ fn packages_are_checked_and_read_with_their_programs() {
         let program = path(&format!("ab{version}.x"));
         let ran = run(&["dump", &program, "--dwo", &package]);
         assert_eq!((ran.status, ran.err.as_str()), (0, ""));
-        // Each function once, with its place in the program.
+        // Each function occurs once, with its address in the program.
         for function in ["fa", "fb", "main"] {
             assert!(
                 ran.out.contains(&format!("DW_AT_name\t(\"{function}\")")),
@@ -124,8 +124,8 @@ type Fault = (
     &'static str,
 );
 
-/// Offsets are those of llvm-dwarfdump 22: in `ab4.dwp`, with units of DWARF 4, the line table of the second unit is at 0x1b, and string
-/// offsets have no header.
+/// Offsets are llvm-dwarfdump 22's. In `ab4.dwp` with units of DWARF 4, the line table of the second unit is at 0x1b, and string offsets
+/// have no header.
 #[rustfmt::skip]
 const FAULTS: &[Fault] = &[
     ("single.o", ".debug_str_offsets.dwo", 0x0d, 0x10, "string-offset",  ".debug_str_offsets.dwo", 0x0c, "0x1005 is not in .debug_str.dwo"),
@@ -161,7 +161,7 @@ fn faults_of_split_sections_are_found() {
     }
 }
 
-/// After changing a byte of an index, reading gives an error or the contents of another unit, and ends soon.
+/// After a byte of an index is changed, reading gives an error or the contents of another unit, in bounded time.
 #[test]
 fn a_damaged_index_does_no_harm() {
     let folder = std::env::temp_dir().join(format!("hetdwarf-dwp-{}", std::process::id()));
@@ -200,6 +200,6 @@ fn a_damaged_index_does_no_harm() {
         }
     }
     std::fs::remove_dir_all(&folder).unwrap();
-    // Slots of the hash table change nothing; counts, columns, offsets and sizes do.
+    // Slots of the hash table do not matter; counts, columns, offsets and sizes do.
     assert!(refused > 50, "{refused}");
 }

@@ -15,7 +15,7 @@ fn root() -> PathBuf {
     dwarf_tests::package().parent().unwrap().to_owned()
 }
 
-/// The rows of the second table: the arguments, and the status.
+/// Returns the rows of the second table: the arguments, and the status.
 fn rows(text: &str) -> Vec<(Vec<String>, u8)> {
     let (_, table) = text.split_once("## Every command").unwrap();
     let rows = table.lines().filter_map(|line| line.strip_prefix("| `"));
@@ -42,7 +42,7 @@ fn nested(depth: usize, object: Vec<u8>) -> Vec<u8> {
     })
 }
 
-/// Two waves of the debug agent's text, without colours.
+/// Returns two waves in the debug agent's format, without colours.
 fn log() -> String {
     let wave = |number: u32| {
         let lanes: String = (0..32)
@@ -57,7 +57,7 @@ fn log() -> String {
     wave(1) + &wave(2)
 }
 
-/// A code object whose debugging information has another name.
+/// Returns a code object in which the section with debugging information has another name.
 fn undescribed(object: &[u8]) -> Vec<u8> {
     let name = b".debug_info\0";
     let at = object.windows(name.len()).rposition(|part| part == name);
@@ -66,7 +66,7 @@ fn undescribed(object: &[u8]) -> Vec<u8> {
     object
 }
 
-/// The files that the rows name.
+/// Writes the files that the rows name.
 fn write_files(folder: &Path) {
     let demo = root().join("examples/demo");
     let read = |name: &str| std::fs::read(demo.join(name)).unwrap();
@@ -132,7 +132,7 @@ fn every_command_ends_as_the_documentation_says() {
         std::fs::remove_dir_all(folder).unwrap();
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // Each command that there is has a row.
+    // Each command has a row.
     let help = hetdwarf(["--help"]).out;
     let (_, list) = help.split_once("Commands:").unwrap();
     let list = list

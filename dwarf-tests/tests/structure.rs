@@ -1,5 +1,5 @@
-//! The structure of the library matches the drawing in `ARCHITECTURE.md`: modules use those above them. `structure/circles.txt` gives a
-//! reason for each cycle among files or folders at the same level.
+//! Checks that the structure of the library matches the drawing in `ARCHITECTURE.md`: modules use only modules above them. For each cycle
+//! among files or folders at the same level, `structure/circles.txt` has a reason.
 
 #[path = "structure/imports.rs"]
 mod imports;
@@ -15,7 +15,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The modules that are beside all others.
+/// The modules that all layers may use.
 const BESIDE: &[&str] = &[
     "error",
     "limits",
@@ -29,7 +29,7 @@ const BESIDE: &[&str] = &[
     "sync",
 ];
 
-/// The layers in the order of the drawing, the first above all others.
+/// Returns the layers in the order of the drawing, from the top.
 fn layers() -> Vec<String> {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let drawing = text.split("```").nth(1).unwrap();
@@ -133,7 +133,7 @@ fn circles_are_explained() {
     assert!(found.is_empty(), "circles without a reason: {found:#?}");
 }
 
-/// Files that a person reads in a sitting: no longer than 600 lines, but for tables.
+/// No file except tables is longer than 600 lines, so that it can be read in one sitting.
 #[test]
 fn no_file_is_long() {
     let (library, command) = (root().join("src"), root().join("cli/src"));

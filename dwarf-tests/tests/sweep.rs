@@ -46,9 +46,9 @@ struct Tally {
     objects: usize,
     stops: usize,
     variables: usize,
-    /// The reasons for ambiguous variables, by variable × lane.
+    /// The reasons for ambiguous variables, counted by variable and lane.
     doubts: BTreeMap<String, usize>,
-    /// Variable × lane, by reading and state.
+    /// The number of variables times lanes, by reading and state.
     states: BTreeMap<String, usize>,
     /// The errors of variables and of unwinding: the text without offsets, the count, and an example.
     errors: BTreeMap<String, (usize, String)>,
@@ -60,14 +60,14 @@ struct Tally {
 }
 
 impl Tally {
-    /// Notes the steps of a question: 0 for a call stack, 1 for variables.
+    /// Records the steps of a query: 0 for a call stack, 1 for variables.
     fn steps(&mut self, question: usize, steps: u64, place: &str) {
         if steps > self.steps[question].0 {
             self.steps[question] = (steps, place.to_owned());
         }
     }
 
-    /// Counts an error; whether it is explained.
+    /// Counts an error. Returns true if it is explained.
     fn error(&mut self, error: &Error, place: &str) -> bool {
         let operation = error.operation().unwrap_or_default();
         let text = format!("{} {operation}: {error}", error.kind().name());
@@ -97,7 +97,7 @@ impl Tally {
     }
 }
 
-/// The files to look into: the corpus, the objects of the stopped waves and the bundles.
+/// Returns the files: the corpus, the objects of the stopped waves and the bundles.
 fn files() -> Vec<PathBuf> {
     let mut files = corpus();
     files.extend(dwarf_tests::of_producers());
@@ -118,14 +118,14 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// At most `most` of `addresses`, evenly.
+/// Returns at most `most` of the addresses, evenly spread.
 fn sample(addresses: BTreeSet<u64>, most: usize) -> Vec<u64> {
     let count = addresses.len();
     let step = count.div_ceil(most).max(1);
     addresses.into_iter().step_by(step).collect()
 }
 
-/// The addresses where something changes: the edges of location lists and of functions, and line rows.
+/// Returns the addresses where something changes: at the ends of location list entries and functions, and at line rows.
 fn addresses(program: &Program<'_>, tally: &mut Tally, name: &str) -> BTreeSet<u64> {
     let info = program.info();
     let mut found = BTreeSet::new();
@@ -335,7 +335,7 @@ fn hold(tally: &Tally) {
         assert!(*steps < limit / 16, "{steps} of {limit} steps: {place}");
     }
     let state = |name| tally.states.get(name).copied().unwrap_or(0);
-    // By the letter the locations of LLVM without the extensions are errors; else nearly nothing is.
+    // In strict reading, LLVM's locations without the extensions are errors. Otherwise almost nothing is an error.
     assert!(
         state("Tolerant ok") > 50 * state("Tolerant error"),
         "too many errors: {:?}",

@@ -1,6 +1,6 @@
 //! Tests `hetdwarf symbolize` as text and JSON: the choice of code objects, frames and names.
 //!
-//! Functions, files and lines are those of llvm-symbolizer 22 (`symbolizer` compares all), symbols those of llvm-nm.
+//! Functions, files and lines are llvm-symbolizer 22's (`symbolizer` compares all), and symbols are llvm-nm's.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 const OBJECT: &str = "../examples/demo/calls-O2.rocm.hsaco";
 const CORE: &str = "../examples/demo/demo.core";
-/// It has four code objects, of which two have the address 0x1a1c.
+/// A program with four code objects, two of which have the address 0x1a1c.
 const PROGRAM: &str = "fixtures/object/host-fatbin.o";
 
 fn run(arguments: &str) -> Ran {
@@ -69,7 +69,7 @@ fn json_has_an_object_for_each_address() {
         "{loaded} 0x7f0000001904 0:0x1904 k+0x4 0x1904 none+0x0"
     ));
     assert_eq!(found[..3], [expected.clone(), expected.clone(), expected]);
-    // An address below the code object is nowhere; a line that is no address goes through.
+    // An address below the code object has no position. A line that is not an address is passed through.
     assert_eq!(
         found[3],
         json!({"address": "0x1904", "object": null, "frames": [], "symbol": null})
@@ -96,11 +96,11 @@ fn an_address_in_several_code_objects_is_not_looked_up() {
         chosen,
         "0x1a1c: __clang_ocl_kern_imp_divergent at ./divergent.cl:67:5\n"
     );
-    // Loaded elsewhere, each has its own addresses.
+    // The same object loaded at another address has distinct addresses.
     let both = lines(&format!("{OBJECT} {OBJECT}@0x100000 0x1a1c 0x101a1c"));
     assert_eq!([&both[0]["object"], &both[1]["object"]], [0, 1]);
     assert_eq!(both[0]["frames"], both[1]["frames"]);
-    // A name that both have is as ambiguous.
+    // A name that both objects have is ambiguous too.
     assert_eq!(run(&format!("{OBJECT} {OBJECT}@0x100000 k+0x4")).status, 1);
 }
 

@@ -1,6 +1,6 @@
 //! Tests faults and hangs with known causes: the faulting access, and the waves that wait at a barrier and those missing there.
 //!
-//! The cases are those of `fixtures/triage`, and of the folder that `HETDWARF_TRIAGE` names, which has `fault` and `hang` in it.
+//! The cases are in `fixtures/triage`, and in the folders `fault` and `hang` of the folder that `HETDWARF_TRIAGE` names.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -10,7 +10,7 @@ use dwarf_tests::cores::Folder;
 use dwarf_tests::{fixture, hetdwarf, json};
 use serde_json::Value;
 
-/// The cases of a kind.
+/// Returns the cases of a kind.
 fn cases(kind: &str) -> Vec<PathBuf> {
     let more = std::env::var_os("HETDWARF_TRIAGE").map(PathBuf::from);
     let folders = [Some(fixture("triage")), more].into_iter().flatten();
@@ -28,7 +28,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The document of a case's core.
+/// Returns the document of a case's core.
 fn document(case: &Path, more: &[&str]) -> Value {
     let packed = std::fs::read(case.join("merged.core.gz")).unwrap();
     let mut bytes = Vec::new();
@@ -43,7 +43,7 @@ fn document(case: &Path, more: &[&str]) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.err))
 }
 
-/// The fault of the wave that the truth is about.
+/// Returns the fault of the wave that the truth describes.
 fn fault<'d>(document: &'d Value, truth: &Value) -> &'d Value {
     let same = |wave: &&Value| {
         ["queue_id", "packet_id", "workgroup", "wave_in_group"]
@@ -53,7 +53,7 @@ fn fault<'d>(document: &'d Value, truth: &Value) -> &'d Value {
     &list(&document["waves"]).iter().find(same).unwrap()["fault"]
 }
 
-/// The lanes with their addresses.
+/// Returns the lanes with their addresses.
 fn lanes(lanes: &Value, is_one: impl Fn(&Value) -> bool) -> BTreeMap<u64, String> {
     let lanes = list(lanes).iter().filter(|lane| is_one(lane));
     lanes
@@ -77,8 +77,8 @@ struct Counts {
     certain: usize,
 }
 
-/// Asks with the page, without it, and with a page that no lane touched. No wrong access is certain, and the lanes of a certain access are
-/// right. Among accesses whose registers survive, 80 of 100 come first.
+/// Queries with the page, without it, and with a page that no lane touched. No wrong access is certain, and the lanes of a certain access
+/// are right. Among accesses whose registers survive, the right one comes first in 80 of 100 cases.
 #[test]
 fn faults_are_found() {
     let mut of_survivors = Counts::default();
@@ -92,7 +92,7 @@ fn faults_are_found() {
         let page = truth["fault_address"].as_str().unwrap();
         let other = truth["other_address"].as_str().unwrap();
         let access = &truth["fault"];
-        // Another access that has faulted since is no wrong answer.
+        // Another access that also faulted is not a wrong answer.
         let also = list(&truth["also_faulting"]).iter();
         let also: Vec<&Value> = also
             .map(|one| if one.is_object() { &one["pc"] } else { one })
@@ -115,7 +115,7 @@ fn faults_are_found() {
                     let is_here = |lane: &Value| asked == "without" || lane["page"] == *page;
                     let expected = lanes(&access["lanes"], is_here);
                     let found = lanes(&candidate["lanes"], |_| true);
-                    // Some lanes' registers may be lost where others' are not.
+                    // The registers of some lanes may be lost.
                     let is_same =
                         found
                             .iter()
@@ -144,7 +144,7 @@ fn faults_are_found() {
                 None => counts.missing += 1,
             }
             counts.certain += usize::from(place == Some(0) && candidates[0]["certain"] == true);
-            // All pointers of the given cases are to `int` or `float`.
+            // All pointers of these cases are to `int` or `float`.
             let nearest = &fault["nearest"];
             let arguments = list(&truth["arguments"]).iter();
             let mut named = arguments.filter(|one| one["name"] == nearest["name"]);
@@ -170,7 +170,7 @@ fn faults_are_found() {
     );
 }
 
-/// The numbers in their workgroup of waves that a list has by their indexes.
+/// Returns the numbers of waves in their workgroup, for a list of their indexes.
 fn numbers(document: &Value, indexes: &Value) -> Vec<u64> {
     let waves = list(&document["waves"]);
     let number = |index: &Value| {
@@ -219,7 +219,7 @@ fn hangs_are_told() {
     }
 }
 
-/// The first screen of a fault and of a hang.
+/// The first screen shows a fault or a hang.
 #[test]
 fn the_verdict_comes_first() {
     let verdict = |case: &str| {
@@ -243,7 +243,7 @@ fn the_verdict_comes_first() {
     assert_eq!(lock["text"], text);
 }
 
-/// A core in a folder of its own.
+/// Unpacks a core to a folder of its own.
 fn unpacked(case: &str) -> (Folder, String) {
     let packed = std::fs::read(fixture("triage").join(case).join("merged.core.gz")).unwrap();
     let mut bytes = Vec::new();
@@ -280,7 +280,7 @@ fn a_snapshot_is_a_core_of_one_wave() {
     let first = &document["waves"][0]["fault"]["candidates"][0];
     assert_eq!(first["pc"], truth["fault"]["pc"], "{}", ran.err);
     assert_eq!(first["certain"], true);
-    // Without the page nothing is known of the memory, and nothing is certain.
+    // Without the page, nothing is known about the memory, so nothing is certain.
     let ran = hetdwarf(["core", &wave, "--object", &object, "--format", "json"]);
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(document["verdict"]["kind"], "none");
@@ -366,7 +366,7 @@ fn logs_are_cores_without_memory() {
     assert_eq!(waves["waves"][0]["kernel"], "k");
     assert_eq!(waves["waves"][0]["fault"]["address"], "0x7ffb61f02000");
     assert_eq!(waves["verdict"]["wave"], 1);
-    // A block of code without its wave.
+    // A block of code is left without its wave.
     let block = document(
         "Disassembly for function k:\n    code object: file:///a\n    loaded at: [0x7f4000000000-0x7f4000004000]\n => 0x7f4000001608 <+48>:    s_waitcnt\n",
     );
@@ -386,7 +386,7 @@ fn it_is_said_where_lanes_go_on_that_are_not_at_the_barrier() {
     let stop = stop.find(|one| one["wave"] == "w02.json.gz").unwrap();
     let folder = Folder::new();
     let mut object = std::fs::read(case.join("ifelse-gfx1100-O2.hsaco")).unwrap();
-    // `s_nop 0x118` and `s_barrier` of gfx1100, as llvm-mc writes them. Segments have the offset in the page that they have in memory.
+    // `s_nop 0x118` and `s_barrier` of gfx1100, as llvm-mc writes them. Segments have the same offset in the page as in memory.
     let (nop, barrier) = ([0x18, 0x01, 0x80, 0xbf], [0x00, 0x00, 0xbd, 0xbf]);
     let pc = hex(stop["pc"].as_str().unwrap());
     let mut places = object.windows(4).enumerate();
@@ -431,8 +431,8 @@ fn it_is_said_where_lanes_go_on_that_are_not_at_the_barrier() {
     assert_eq!(text, expected);
 }
 
-/// The text of a condition is where the first parameter of `__assert_fail` points to: `.rodata` has `k`, `i < n` and `assert.cl` from 0x580
-/// on (llvm-readelf). The parameters are in v0 to v4 (their location lists), and `s_trap` is at 0x1984. The object has no call frame
+/// The first parameter of `__assert_fail` points to the text of the condition: `.rodata` has `k`, `i < n` and `assert.cl` from 0x580 on
+/// (llvm-readelf). The parameters are in v0 to v4 (their location lists), and `s_trap` is at 0x1984. The object has no call frame
 /// information that leads to the kernel.
 #[test]
 fn the_condition_of_an_assertion_is_read() {
@@ -463,7 +463,7 @@ fn the_condition_of_an_assertion_is_read() {
     assert_eq!(found["line"], 9);
     let text = "wave 1 of an unknown kernel: assertion `i < n` failed at assert.cl:9 in lanes 4-31";
     assert_eq!(found["text"], text);
-    // Nothing is read that is not in the code object.
+    // Nothing outside of the code object is read.
     let (found, condition) = verdict(0x10_0000);
     assert_eq!(condition, Value::Null);
     assert!(
@@ -474,9 +474,11 @@ fn the_condition_of_an_assertion_is_read() {
     );
 }
 
-/// An epilogue has restored the frame pointer, and the stack pointer with it: variables are those of the ending frame, not of the caller.
+/// An epilogue has restored the frame pointer, and with it the stack pointer. The variables belong to the ending frame, and not to the
+/// caller.
 ///
-/// By the source, `save(out, (long)v * n, i)`: `p` is the argument `out`, `at` the index of the faulting element, and `v` the work-item.
+/// According to the source, `save(out, (long)v * n, i)`: `p` is the argument `out`, `at` the index of the faulting element, and `v` the
+/// work-item.
 #[test]
 fn variables_in_an_epilogue_are_those_of_their_function() {
     let (_folder, core) = unpacked("fault/call-942");
@@ -501,8 +503,8 @@ fn variables_in_an_epilogue_are_those_of_their_function() {
     }
 }
 
-/// By the sources, wave `w` of a workgroup waits for `flag[w]` of spin-1100, and all waves of lock-90a for `lock[0]`. The arguments `flag` and
-/// `lock` are 0x7f0000400000, as `vars` shows them. The waves that wait are those that `elsewhere` lists.
+/// According to the sources, wave `w` of a workgroup waits for `flag[w]` of spin-1100, and all waves of lock-90a for `lock[0]`. The
+/// arguments `flag` and `lock` are 0x7f0000400000, as `vars` shows. `elsewhere` lists the waiting waves.
 #[test]
 fn hangs_name_the_address_that_a_loop_polls() {
     for (case, waves) in [
@@ -526,7 +528,7 @@ fn hangs_name_the_address_that_a_loop_polls() {
     }
 }
 
-/// The waves of a barrier are one group, although some were saved as running and some as stopped.
+/// The waves at a barrier form one group, although some were saved as running and some as stopped.
 #[test]
 fn waves_at_a_barrier_are_one_group() {
     let (_folder, core) = unpacked("hang/spin-1100");
@@ -541,7 +543,7 @@ fn waves_at_a_barrier_are_one_group() {
     assert!(waiting[0].ends_with("waves 1-2, 4-7"));
 }
 
-/// One half of a core: the first line says which half is missing, and what to type.
+/// If only one half of a core is given, the first line names the missing half and the command to type.
 #[test]
 fn half_a_core_asks_for_the_other_half() {
     let folder = Folder::of("gfx1100");
@@ -570,12 +572,12 @@ fn half_a_core_asks_for_the_other_half() {
         "{}",
         ran.err
     );
-    // Both halves are enough.
+    // With both halves, nothing is missing.
     let ran = hetdwarf(["core", &gpu, &host]);
     assert!(!ran.out.contains("half"), "{}", ran.out);
 }
 
-/// A log with its code object has a page and snapshots, and the place of an address as far as it goes.
+/// A log with its code object has a page, snapshots and the available facts about an address.
 #[test]
 fn a_log_has_a_page_and_snapshots() {
     let folder = Folder::new();

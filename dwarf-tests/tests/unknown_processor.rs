@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use dwarf_tests::{Ran, fixture, hetdwarf, wave_cases};
 use serde_json::Value;
 
-/// A number that no processor has, `EF_AMDGPU_MACH_NONE`, and a number that is reserved.
+/// The number of no processor, `EF_AMDGPU_MACH_NONE`, and a reserved number.
 const NUMBERS: [u8; 3] = [0x27, 0x00, 0xfe];
 
-/// A folder for the copies, which goes with the test.
+/// A temporary folder for the copies.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -26,7 +26,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// A copy of a code object for the processor with another number.
+    /// Copies a code object, with another processor number.
     fn patched(&self, file: &Path, mach: u8) -> PathBuf {
         let mut data = std::fs::read(file).unwrap();
         // The lowest byte of e_flags.
@@ -136,7 +136,7 @@ fn is_absent(lane: &Value) -> bool {
     ["inactive", "not-in-frame"].contains(&lane["state"].as_str().unwrap())
 }
 
-/// By the letter nothing of a variable depends on the processor.
+/// In strict reading, no part of a variable depends on the processor.
 #[test]
 fn values_are_the_same_and_there_is_a_warning() {
     let folder = Folder::new("unknown-vars");
@@ -153,7 +153,7 @@ fn values_are_the_same_and_there_is_a_warning() {
         }
         let copy = folder.patched(&file, 0x27);
         for command in ["vars", "unwind"] {
-            // The machine code of an unknown processor keeps no values.
+            // Values cannot be recovered from the machine code of an unknown processor.
             let mut more = vec!["--wave", &wave, "--format", "json"];
             if command == "vars" {
                 more.push("--only-dwarf");
@@ -172,7 +172,7 @@ fn values_are_the_same_and_there_is_a_warning() {
                 for (ours, theirs) in pairs.zip(dwarf_tests::variables(&theirs)) {
                     let lanes = |of: &Value| of["lanes"].as_array().unwrap().clone();
                     for (ours, theirs) in lanes(&ours).iter().zip(&lanes(&theirs)) {
-                        // The machine code tells whether a lane that is off entered the function.
+                        // The machine code shows if a lane that is off entered the function.
                         if theirs["state"] == "not-in-frame" {
                             assert!(is_absent(ours), "{name}");
                         } else {
@@ -230,7 +230,7 @@ fn without_the_extensions_what_is_on_the_stack_cannot_be_told() {
     assert!(same > 100 && ambiguous > 100, "{same}, {ambiguous}");
 }
 
-/// A snapshot that names an unknown processor is treated as one of a newer processor.
+/// A snapshot that names an unknown processor is treated like a snapshot of a newer processor.
 #[test]
 fn a_wave_on_a_processor_that_is_not_known_is_a_warning() {
     let folder = Folder::new("unknown-wave");
@@ -264,7 +264,7 @@ fn a_wave_on_a_processor_that_is_not_known_is_a_warning() {
     }
 }
 
-/// The first of the waves of a case, by name.
+/// Returns the first wave of a case, by name.
 fn first_wave(case: &Path) -> Option<PathBuf> {
     let mut waves: Vec<PathBuf> = std::fs::read_dir(case)
         .unwrap()

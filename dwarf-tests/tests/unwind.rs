@@ -31,7 +31,7 @@ fn unwind(object: &Path, wave: &Path, strict: bool) -> Value {
     serde_json::from_str(&ran.out).unwrap()
 }
 
-/// Every snapshot of every case, with both objects; their code and their call frame information are the same.
+/// Calls `check` for every snapshot of every case, with both objects. These have the same code and the same call frame information.
 fn each_snapshot(mut check: impl FnMut(&str, &Value, &Value, &dyn Fn(bool) -> Value)) {
     for case in wave_cases() {
         let truth = json(&case.join("truth.json"));
@@ -57,7 +57,7 @@ fn frames(document: &Value) -> &[Value] {
     document["frames"].as_array().unwrap()
 }
 
-/// The address space and the address. `None` if the frame has no CFA.
+/// Returns the address space and the address of the CFA. Returns `None` if the frame has no CFA.
 fn cfa(frame: &Value) -> Option<(&str, u128)> {
     let cfa = frame.get("cfa").filter(|cfa| !cfa.is_null())?;
     Some((
@@ -74,7 +74,7 @@ fn numbers(value: &Value) -> Vec<u128> {
     }
 }
 
-/// A register whose value is not the one expected.
+/// A register with an unexpected value.
 struct Difference {
     register: String,
     /// True if `unwind` says that the value assumes the caller's EXEC.
@@ -197,7 +197,7 @@ fn in_truth() {
             let place = format!("{name}, frame {}", ours["index"]);
             assert_eq!(number(&ours["pc"]), number(&expected["pc"]), "{place}");
             assert_eq!(ours["function"], expected["function"], "{place}");
-            // The truth has line 0 where the line is only approximate.
+            // If a line is only approximate, the truth has line 0.
             match ours["approximate"].as_bool() {
                 Some(true) => assert_eq!(expected["line"], 0, "{place}"),
                 _ => assert_eq!(ours["line"], expected["line"], "{place}"),

@@ -1,4 +1,4 @@
-//! Tests the register bits that the CFA uses, cyclic rules, register rules, and their dependence on EXEC. The section is made by hand.
+//! Tests the register bits that the CFA uses, cyclic rules, register rules, and their dependence on EXEC. The section is built by hand.
 
 use hetdwarf::arch::{AddressSpace, LoadAddress, Register, WaveSize};
 use hetdwarf::error::{ErrorKind, SpecRule};
@@ -7,7 +7,7 @@ use hetdwarf::frame::{FrameIndex, FrameSection, Unwind, unwind};
 use hetdwarf::location::{Arena, Location};
 use hetdwarf::wave::{Memory, Snapshot};
 
-/// An entry of `.debug_frame`: its length, then the rest, filled up with `DW_CFA_nop` to 8 bytes.
+/// Returns an entry of `.debug_frame`: its length, then the rest, padded with `DW_CFA_nop` to 8 bytes.
 fn entry(id: u32, body: &[&[u8]]) -> Vec<u8> {
     let mut bytes = [&id.to_le_bytes()[..], &body.concat()].concat();
     bytes.resize((bytes.len() + 4).next_multiple_of(8) - 4, 0);
@@ -15,7 +15,7 @@ fn entry(id: u32, body: &[&[u8]]) -> Vec<u8> {
     [&length.to_le_bytes()[..], &bytes].concat()
 }
 
-/// Functions of 0x100 bytes, of which the first calls the second.
+/// Returns functions of 0x100 bytes, the first of which calls the second.
 fn section() -> Vec<u8> {
     let function = |start: u64, instructions: &[u8]| {
         let range = [start.to_le_bytes(), 0x100u64.to_le_bytes()].concat();
@@ -39,13 +39,14 @@ fn section() -> Vec<u8> {
         function(0x3000, &[0x0c, 5, 0, 0x07, 16]),
         // The CFA is DW_OP_call_frame_cfa.
         function(0x4000, &[0x0f, 1, 0x9c, 0x07, 16]),
-        // The CFA is where SGPR40 was on entry, call_frame_entry_reg, which is at the CFA.
+        // The CFA is at the place that SGPR40 had on entry, call_frame_entry_reg, which is at the CFA.
         function(0x5000, &[0x0f, 3, 0xe9, 0x07, 72, 0x05, 72, 0, 0x07, 16]),
-        // Two that call the function at 0x8000: their CFA is 0x5000, SGPR41 is saved there, and the second keeps EXEC (register 17).
+        // Two functions called by the one at 0x8000. Their CFA is 0x5000, where SGPR41 is saved, and the second preserves EXEC (register
+        // 17).
         function(0x6000, &callee(&[])),
         function(0x7000, &callee(&[0x08, 17])),
-        // SGPR40 is where SGPR41 is, by an expression that reads EXEC first: regx 17, deref_size 8, drop, regx 73. SGPR42 is there without
-        // that, SGPR43 is EXEC's low half: regx 17. SGPR44 is said to be in PC_64, SGPR45 in SGPR41.
+        // SGPR40 is in SGPR41, by an expression that reads EXEC first: regx 17, deref_size 8, drop, regx 73. SGPR42 is there without
+        // reading EXEC. SGPR43 is EXEC's low half: regx 17. According to their rules, SGPR44 is in PC_64 and SGPR45 in SGPR41.
         function(
             0x8000,
             &[
@@ -61,7 +62,8 @@ fn section() -> Vec<u8> {
     .concat()
 }
 
-/// The instructions of a function that 0x8000 called, and more: the CFA is 0x5000, the return address 0x8010, SGPR41 (73) at the CFA.
+/// Returns the instructions of a function called by 0x8000, with additions: the CFA is 0x5000, the return address 0x8010, and SGPR41 (73)
+/// at the CFA.
 fn callee(more: &[u8]) -> Vec<u8> {
     let start = [
         0x0f, 3, 0x0a, 0x00, 0x50, 0x05, 73, 0, 0x16, 16, 3, 0x0a, 0x10, 0x80,
@@ -69,12 +71,12 @@ fn callee(more: &[u8]) -> Vec<u8> {
     [&start[..], more].concat()
 }
 
-/// Returns the CFA of the outermost frame after `pc`: an address of the default space, or an error.
+/// Returns the CFA of the outermost frame after `pc`, as an address in the default space, or an error.
 fn outermost_cfa(pc: u64, reading: Reading) -> Result<u64, ErrorKind> {
     let section = section();
     let index = FrameIndex::new(FrameSection::debug_frame(&section));
     let mut wave = Snapshot::new("gfx90a", WaveSize::Wave64, pc);
-    // SGPR40 was 0x7000, followed by other bytes in memory.
+    // SGPR40 was 0x7000, and other bytes follow it in memory.
     let saved = [0x00, 0x70, 0, 0, 0xff, 0xff, 0xff, 0xff];
     wave.add_memory(Memory::Global, 0x5000, &saved).unwrap();
     let arena = Arena::new();
@@ -92,7 +94,7 @@ fn outermost_cfa(pc: u64, reading: Reading) -> Result<u64, ErrorKind> {
     }
 }
 
-/// In strict reading, 32 bits are no 64-bit address. In tolerant reading they are, whatever bytes follow the saved register.
+/// In strict reading, 32 bits are no 64-bit address. In tolerant reading they are, regardless of the bytes after the saved register.
 #[test]
 fn a_narrow_register_that_was_saved_is_no_wider_in_memory() {
     assert_eq!(outermost_cfa(0x1000, Reading::Tolerant), Ok(0x7000));
@@ -105,7 +107,7 @@ fn a_narrow_register_that_was_saved_is_no_wider_in_memory() {
     ));
 }
 
-/// A reserved register has no bits: it is not read, and not treated as zero.
+/// A reserved register has no bits. It is neither read nor treated as zero.
 #[test]
 fn a_reserved_register_has_no_cfa() {
     for reading in [Reading::Tolerant, Reading::Strict] {
@@ -130,7 +132,7 @@ fn a_cfa_that_is_computed_from_itself_is_an_error() {
     }
 }
 
-/// Returns true if the location of the caller's scalar register assumes that EXEC has no rule; or the error.
+/// Returns true if the location of the caller's scalar register assumes that EXEC has no rule. Returns the error if there is no location.
 fn rests_on_exec(pc: u64, register: u16, reading: Reading) -> Result<bool, ErrorKind> {
     let section = section();
     let index = FrameIndex::new(FrameSection::debug_frame(&section));
@@ -144,7 +146,7 @@ fn rests_on_exec(pc: u64, register: u16, reading: Reading) -> Result<bool, Error
     let caller = stack.frame(1).unwrap();
     let register = Register::sgpr(register).unwrap();
     let (location, rests) = (caller.recovered(register)).map_err(|error| error.kind().clone())?;
-    // EXEC or, of all others, the place at the CFA of the callee where SGPR41 is.
+    // The location is EXEC itself, or the place at the callee's CFA where SGPR41 is.
     match location.byte_address() {
         Some(place) => assert_eq!(place, (AddressSpace::None, 0x5000)),
         None => assert_eq!(location, Location::register(exec())),
@@ -158,8 +160,8 @@ fn exec() -> Register {
     exec
 }
 
-/// LLVM gives EXEC no rule, so values that depend on the caller's EXEC rest on an assumption (`spec-notes/frames.md`), also if an
-/// independent register is read afterwards. With a rule nothing is assumed.
+/// LLVM gives EXEC no rule. Values that depend on the caller's EXEC then rest on an assumption (`spec-notes/frames.md`), even if an
+/// independent register is read afterwards. With a rule, nothing is assumed.
 #[test]
 fn what_depends_on_the_callers_exec_says_so() {
     for reading in [Reading::Tolerant, Reading::Strict] {

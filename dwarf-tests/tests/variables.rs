@@ -17,11 +17,11 @@ use serde_json::Value;
 #[derive(Debug, Default)]
 struct Tally {
     snapshots: usize,
-    /// Variable × lane values that are right.
+    /// The number of right values, by variable and lane.
     right: usize,
     /// The number of these with only some known bits.
     partial: usize,
-    /// Reported as not available or ambiguous, in optimised code.
+    /// The number of values that are not available or ambiguous in optimized code.
     not_available: usize,
     ambiguous: usize,
     wrong: Vec<String>,
@@ -39,7 +39,7 @@ fn stops(truth: &Value) -> impl Iterator<Item = &Value> {
 fn check(case: &Path, object_key: &str, tally: &mut Tally) {
     let truth = json(&case.join("truth.json"));
     let unoptimised = truth["optimisation"] == "-O0";
-    // In one case the differing values were read from neighbouring lanes (`fixtures/waves/README.md`).
+    // In this case, the differing values were read from neighbouring lanes (`fixtures/waves/README.md`).
     let is_moved = truth["case"] != "vec3_gfx1100_32_O1";
     let data = std::fs::read(case.join(truth[object_key].as_str().unwrap())).unwrap();
     let object = CodeObject::parse(&data).unwrap();
@@ -60,7 +60,7 @@ fn check(case: &Path, object_key: &str, tally: &mut Tally) {
         let variables = stop.call_frame(0).unwrap().variables(&mut types).unwrap();
         for expected in snapshot["variables"].as_array().unwrap() {
             let name = expected["name"].as_str().unwrap();
-            // The innermost variable of a name is the one that the source means.
+            // The source refers to the innermost variable with a name.
             let found = variables
                 .iter()
                 .find(|value| value.variable.name.as_deref() == Some(name));
@@ -88,7 +88,7 @@ fn check(case: &Path, object_key: &str, tally: &mut Tally) {
 #[derive(Debug)]
 enum Shown {
     Right,
-    /// All bits that are shown are right.
+    /// Only some bits are shown, and all of these are right.
     Partly,
     Ambiguous,
     Not,
@@ -138,8 +138,8 @@ fn compare(
         }
         _ => bits.bytes,
     };
-    // If the scheduler moved an assignment past the stop, the location has the earlier value. (In the case of vectors those bytes were read
-    // from neighbouring lanes.)
+    // If the scheduler moved an assignment past the stop, the location has the earlier value. In the case with vectors, these bytes were
+    // read from neighbouring lanes.
     let moved = expected["dwarf"] == "differs"
         && is_moved
         && lane["dwarf_bytes"].as_str() == Some(&hex_bytes(&bytes));
@@ -281,7 +281,7 @@ fn by_the_letter_legacy_locations_are_not_read_as_they_are_meant() {
     assert!(vars(&["--strict"]).iter().all(|reading| reading == "dwarf"));
 }
 
-/// A case works wherever it is, with its own files only.
+/// A case can be moved to another folder, with only its own files.
 #[test]
 fn a_case_can_be_copied() {
     let case = wave_cases()
@@ -309,7 +309,7 @@ fn a_case_can_be_copied() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// All lanes at once is the same as every lane by itself.
+/// Evaluating all lanes at once gives the same as evaluating every lane by itself.
 #[test]
 fn reading_all_lanes_at_once_is_reading_each() {
     let mut compared = 0;

@@ -19,7 +19,7 @@ fn vectors(file: &str) -> (PathBuf, Vec<Value>) {
     (path, vectors.collect())
 }
 
-/// Holds an answer against an expectation; the reason why they differ, if they do.
+/// Compares an answer with an expectation. Returns the reason if they differ.
 fn compare(expected: &Value, answer: &Value) -> Result<(), String> {
     if let Some(error) = expected.get("error") {
         let kinds: Vec<&Value> = match &error["kind"] {
@@ -136,7 +136,7 @@ fn hold(file: &str, at_least: usize) {
         } else {
             Err(format!("expected {} lanes, got {answer}", expected.len()))
         };
-        // An implementation may differ if the specification is open.
+        // If the specification is open, an implementation may differ.
         if let (Err(reason), false) = (result, vector["optional"] == true) {
             failures.push(format!(
                 "{}: {}\n  {}\n  {reason}",
@@ -233,13 +233,13 @@ const WITHOUT_VECTORS: &[(Opcode, &str)] = &[
     ),
 ];
 
-/// Names a new operation until it has a vector.
+/// A new operation is reported until it has a vector.
 #[test]
 fn every_operation_has_a_vector() {
     let mut used = HashSet::new();
     for file in ["spec-examples.jsonl", "from-the-text.jsonl"] {
         for vector in vectors(file).1 {
-            // Some have no code, and others no text.
+            // Some vectors have no encoding, and others no text.
             if let Some(text) = vector["expr"].as_str() {
                 let parsed = parse(text, &ParseOptions::default()).unwrap();
                 used.extend(parsed.operations().map(|operation| operation.opcode()));

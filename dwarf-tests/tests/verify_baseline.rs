@@ -1,4 +1,4 @@
-//! A baseline of one build holds for another with a different optimisation level or target.
+//! Checks that a baseline of one build also applies to another build with a different optimization level or target.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -39,7 +39,7 @@ fn new(from: &str, to: &str) -> Vec<(String, String, String)> {
         .collect()
 }
 
-/// The program and target, and the level of optimisation, of a file of the corpus: `calls-gfx90a-O1-dwarf4.hsaco`.
+/// Splits the name of a corpus file into the program and target, and the optimization level: `calls-gfx90a-O1-dwarf4.hsaco`.
 fn parts(name: &str) -> Option<(&str, char)> {
     let (program, rest) = name.split_once("-O")?;
     Some((program, rest.chars().next()?))
@@ -96,7 +96,7 @@ fn another_level_or_target_makes_old_findings_not_new() {
     assert!(known > 50, "{known}");
 }
 
-/// Of LLVM 24, whose findings are about machine code, for which registers, addresses and offsets all differ.
+/// The objects are LLVM 24's. Their findings are about machine code, in which registers, addresses and offsets all differ.
 #[test]
 fn nothing_at_all_is_new_for_another_target() {
     for (one, other) in [
@@ -115,7 +115,7 @@ fn nothing_at_all_is_new_for_another_target() {
     }
 }
 
-/// The check can fail: a function that was clean has something new.
+/// The test detects a new finding in a function that had none.
 #[test]
 fn another_function_is_new() {
     let found = new(

@@ -18,7 +18,7 @@ fn findings(path: &Path) -> Vec<Finding> {
     findings
 }
 
-/// The rules that entries are checked by as they stand, without their code.
+/// Returns true for rules that check entries alone, without their code.
 fn is_of_tables(finding: &Finding) -> bool {
     !OF_CODE.contains(&finding.rule.id)
 }
@@ -65,11 +65,11 @@ fn tables_of_compilers() {
         found,
         [
             ("clang18", "cfi-empty", 4),
-            // GCC's kernels have the same entries as its functions, so a debugger looks for a caller.
+            // GCC's kernels have the same entries as its functions, so a debugger searches for a caller.
             ("gcc12", "cfi-kernel-row", 6),
             ("gcc12", "cfi-return-address-value", 2),
             ("llvm22", "cfi-empty", 39),
-            // Before the rules of the kernel there is an advance of 16: over global_prefetch_b8 and v_nop, which are executed.
+            // The rules of the kernel start after an advance of 16, past global_prefetch_b8 and v_nop, which are executed.
             ("llvm24", "cfi-row-without-cfa", 2),
             // The first 0x100 bytes load the arguments that are not preloaded.
             ("triton", "cfi-row-without-cfa", 2),
@@ -77,7 +77,7 @@ fn tables_of_compilers() {
     );
 }
 
-/// Every error is of a kind that emulated runs have confirmed (`machine.rs`), or GCC's return address.
+/// Every error is of a kind that emulated runs have confirmed (`machine.rs`), or is GCC's return address.
 #[test]
 fn errors_are_of_kinds_that_are_explained() {
     let mut kinds: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
@@ -119,7 +119,7 @@ fn an_object_without_call_frame_information() {
         .windows(name.len())
         .position(|window| window == name)
         .unwrap();
-    // The section by another name is not there.
+    // The renamed section counts as missing.
     data[at + 1] = b'x';
     let object = CodeObject::parse(&data).unwrap();
     let program = Program::load(&object).unwrap();

@@ -1,6 +1,6 @@
 //! Tests `hetdwarf verify`: its inputs, the selection of rules, its exit statuses, and the validity of each output format.
 //!
-//! Other tests cover the rules. Here a code object has an error that DWARF 5 §6.4.1 makes unambiguous, and only the rules of that section
+//! Other tests cover the rules. Here a code object has an error that is unambiguous by DWARF 5 §6.4.1, and only the rules of that section
 //! run.
 #![allow(
     clippy::unwrap_used,
@@ -24,7 +24,7 @@ use hetdwarf::verify::{Excerpt, Rule, Severity};
 use insta::assert_snapshot;
 use serde_json::Value;
 
-/// The rules of entries, which good objects keep.
+/// The rules about entries, which correct objects satisfy.
 const RULES: &str = "--rules=cfi-entry,cfi-cie-pointer";
 
 fn good() -> Vec<u8> {
@@ -39,7 +39,7 @@ fn damaged() -> Vec<u8> {
     drop(object);
     let mut places = file.windows(section.len());
     let start = places.position(|bytes| bytes == section).unwrap();
-    // A length, then the pointer: 0, the offset of the only CIE.
+    // The length, and then the pointer: 0, the offset of the only CIE.
     assert_eq!(section[0x14..0x18], [0, 0, 0, 0]);
     file[start + 0x14..start + 0x18].copy_from_slice(&[0, 0, 0xee, 0x0e]);
     file
@@ -69,7 +69,7 @@ fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// A folder for files that a test makes.
+/// A temporary folder.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -92,7 +92,7 @@ impl Folder {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 
-    /// Runs `verify` with arguments in which `TMP` is this folder; the output has `TMP` too.
+    /// Runs `verify`. `TMP` in the arguments and in the output stands for this folder.
     fn verify(&self, arguments: &[&str]) -> Ran {
         let folder = self.0.to_str().unwrap();
         let arguments = arguments.iter().map(|text| text.replace("TMP", folder));
@@ -117,7 +117,7 @@ impl Drop for Folder {
     }
 }
 
-/// The paths of the code objects that were checked.
+/// Returns the paths of the checked code objects.
 fn paths(document: &Value) -> Vec<&str> {
     let files = document["files"].as_array().unwrap();
     files
@@ -231,19 +231,19 @@ fn folders_are_searched_for_what_can_hold_code_objects() {
         .collect();
     assert_eq!(found.len(), expected.len(), "{found:?}");
     for (found, expected) in found.iter().zip(expected) {
-        // The kind of offloading before the triple is the bundle's choice.
+        // The bundle chooses the kind of offloading before the triple.
         let end = expected.split_once(":hip").map_or(expected, |(_, end)| end);
         assert!(found.ends_with(end), "{found} {expected}");
     }
     assert!(whole.get("unreadable").is_none());
     assert_eq!(whole["files"][4]["container"], "TMP/lib.a");
     assert_eq!(whole["summary"]["errors"], 1);
-    // Named twice, it is checked once.
+    // A file that is named twice is checked once.
     assert_eq!(
         paths(&folder.json(&["TMP", "TMP/b", "TMP/b/deep/good.hsaco", RULES])),
         paths(&whole)
     );
-    // A folder without anything to check is a mistake in somebody's CI.
+    // A folder without anything to check is an error, because it is probably a mistake in a CI.
     let none = folder.verify(&["TMP/b/deep/../../c"]);
     assert_eq!(none.status, 2);
     folder.file("c/source.cl", "");
@@ -252,7 +252,7 @@ fn folders_are_searched_for_what_can_hold_code_objects() {
     assert!(none.err.starts_with("error: TMP/c: "), "{}", none.err);
 }
 
-/// Hosts without device code are in every build folder.
+/// Build folders contain hosts without device code, which are no error.
 #[test]
 fn a_host_object_in_a_folder_is_passed_over_but_not_a_named_one() {
     let folder = Folder::new("host");
@@ -301,7 +301,7 @@ fn the_same_bytes_for_any_number_of_threads() {
     }
 }
 
-/// With the application profile there are no errors, but notes on what a debugger will show wrongly.
+/// With the application profile there are no errors, but notes about values that a debugger will show incorrectly.
 #[test]
 fn a_profile_says_what_counts() {
     let path = fixture("corpus/llvm24/calls-gfx90a-O2.hsaco");
@@ -379,7 +379,7 @@ fn only_what_a_baseline_does_not_know_counts() {
     let other = folder.verify(&["TMP/o/new.hsaco", RULES, "--baseline=TMP/known.json"]);
     assert_eq!((other.status, other.err.as_str()), (0, ""));
 
-    // Writing it again prints the differences.
+    // If the baseline is written again, the differences are printed.
     folder.file("o/new.hsaco", damaged());
     let write = ["TMP/o", RULES, "--write-baseline=TMP/known.json"];
     assert_eq!(
@@ -442,7 +442,7 @@ fn a_repository_chooses_in_a_file() {
         "{}",
         wrong.err
     );
-    // Its baseline is beside it, and it is not needed to write it.
+    // The baseline is next to the configuration. It need not exist when it is written.
     let known = ["TMP/o", RULES, "--config=TMP/known.toml"];
     assert_eq!(folder.verify(&known).status, 2);
     assert_eq!(
@@ -475,7 +475,7 @@ fn rules_are_explained_and_wrong_names_corrected() {
             "{text}"
         );
         assert!(
-            // An example stands as it is.
+            // An example is printed unchanged.
             text.lines()
                 .skip(1)
                 .all(|line| line.starts_with("    ") || line.chars().count() <= 100),
@@ -585,7 +585,7 @@ fn sarif_schema() -> Value {
         .unwrap();
     let manifest = Path::new(package["manifest_path"].as_str().unwrap());
     let text = fs::read_to_string(manifest.with_file_name("src").join("schema.json")).unwrap();
-    // A `]` without a `[` is itself to ECMA-262, but a mistake to stricter readers of patterns.
+    // A `]` without a `[` is literal in ECMA-262, but an error in stricter regex parsers.
     let stray = "-[a-zA-Z]{2}]?$";
     assert_eq!(text.matches(stray).count(), 2);
     let schema: Value = serde_json::from_str(&text.replace(stray, r"-[a-zA-Z]{2}\\]?$")).unwrap();
@@ -600,7 +600,7 @@ fn sarif_schema() -> Value {
     schema
 }
 
-/// The output is valid for one of the schemas in use: that of Jenkins' xUnit plugin.
+/// The output is valid for a schema in use, the schema of Jenkins' xUnit plugin.
 #[test]
 fn junit_is_what_its_schema_says() {
     let Ok(version) = Command::new("xmllint").arg("--version").output() else {
@@ -628,7 +628,7 @@ fn junit_is_what_its_schema_says() {
         let (is_valid, said) = valid(text);
         assert!(is_valid, "{said}");
     }
-    // The check can fail.
+    // These changes show that the check can fail.
     for (right, wrong) in [("<failure ", "<failed "), (" failures=", " fails=")] {
         assert!(!valid(&real.replace(right, wrong)).0, "{wrong}");
     }
@@ -656,12 +656,12 @@ fn sarif_is_what_its_schema_says() {
             .map(|e| format!("{e} at {}", e.instance_path()))
             .collect();
         assert!(errors.is_empty(), "{errors:#?}\n{log:#}");
-        // A reader that knows the types can read it.
+        // A reader that knows the types accepts the document.
         let read: serde_sarif::sarif::Sarif = serde_json::from_value(log.clone()).unwrap();
         let driver = &read.runs[0].tool.driver;
         assert_eq!(driver.rules.as_ref().unwrap().len(), Rule::all().count());
     }
-    // The check can fail.
+    // These changes show that the check can fail.
     for (pointer, wrong) in [
         ("/runs/0/results/0/level", Value::from("bad")),
         ("/runs/0/results/0/message", Value::from("bad")),
@@ -689,7 +689,7 @@ fn a_finding_shows_its_source_line() {
         source(&found)["file"].clone(),
         source(&found)["line"].clone(),
     );
-    // The object names its file without a folder, and does not carry it.
+    // The object names its file without a folder, and does not contain the source.
     assert_eq!(path, "recursion.cl");
     assert_eq!(source(&found).get("text"), None);
     let line = line.as_u64().unwrap();
@@ -705,22 +705,22 @@ fn a_finding_shows_its_source_line() {
     let region = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"];
     let shown = format!("line_{}();", region["startLine"]);
     assert_eq!(region["snippet"]["text"], *shown);
-    // Another folder of the paths is not this one.
+    // A mapping for another folder does not apply.
     let other = folder.json(&["--source-dir=/build=TMP/src", arguments[0], arguments[1]]);
     assert_eq!(source(&other), source(&found));
 }
 
-/// The forms say the same: as many findings, with the same rules and lines.
+/// All formats agree: they have the same number of findings, with the same rules and lines.
 #[test]
 fn every_form_has_every_finding() {
     let document = document();
     let annotations = hetdwarf::report::github_annotations(&document, "/src");
-    // One for the file that is gone.
+    // One annotation is for the missing file.
     assert_eq!(annotations.lines().count(), 1 + document.findings().count());
     assert!(annotations.lines().all(|line| line.starts_with("::")));
     let log = serde_json::to_value(SarifLog::new(&document, "/src")).unwrap();
     let results = log["runs"][0]["results"].as_array().unwrap();
-    // Worst first, which is not the order of the document.
+    // The worst findings come first, unlike in the document.
     let mut findings: Vec<_> = document.findings().collect();
     findings.sort_by_key(|(_, finding)| core::cmp::Reverse(finding.severity));
     for (result, (_, finding)) in results.iter().zip(findings) {

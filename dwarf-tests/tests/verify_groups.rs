@@ -1,4 +1,4 @@
-//! Combining findings of one cause loses no finding, over all objects of the corpus, and leaves a readable number.
+//! Checks that grouping findings by cause loses no finding, over all objects of the corpus, and leaves a readable number.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -21,7 +21,7 @@ fn verify(arguments: &[&str]) -> Value {
     serde_json::from_str(&ran.out).unwrap()
 }
 
-/// One for each register of a place, or one for a place without.
+/// Adds a key for each register of a place, or one key for a place without registers.
 fn add(keys: &mut BTreeMap<Key, u64>, rule: [&Value; 2], path: &Value, place: &Value) {
     let registers = match place.get("registers").and_then(Value::as_array) {
         Some(names) if !names.is_empty() => names.iter().map(Value::to_string).collect(),
@@ -74,9 +74,9 @@ fn every_finding_belongs_to_a_cause() {
     assert_eq!(grouped["summary"]["findings"], total);
     let numbers = |name: &str| grouped["summary"][name].as_u64().unwrap();
     let causes = numbers("errors") + numbers("warnings") + numbers("notes");
-    // 3,461 findings of 97 files when this was written.
+    // There were 3,461 findings in 97 files when this was written.
     assert!(total > 3000 && causes < 100, "{causes} of {total}");
-    // A table by rule says the same in another way.
+    // The table by rule has the same totals.
     let rows = grouped["rules"].as_array().unwrap();
     let sum = |name: &str| {
         rows.iter()
@@ -87,7 +87,7 @@ fn every_finding_belongs_to_a_cause() {
     assert!(rows.len() < 40, "it fits on a screen");
 }
 
-/// An epilogue of LLVM 24 that restores no rules: one reload, s34 to s36, s38 and the return address, and the caller's s33.
+/// An epilogue of LLVM 24 restores no rules: there is one reload for s34 to s36, s38, the return address and the caller's s33.
 #[test]
 fn an_epilogue_is_one_finding() {
     let path = fixture("waves/recursion/recursion.hsaco");
@@ -122,7 +122,7 @@ fn the_summary_is_a_table_alone() {
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("level ") && lines.len() < 40, "{text}");
     assert!(lines[1].starts_with("error "), "{text}");
-    // More than fits on a screen begins with it, too.
+    // If the findings do not fit on a screen, the output starts with the table.
     let whole = hetdwarf(["verify", path]).out;
     assert!(whole.starts_with(&lines[..lines.len() - 1].join("\n")));
     let json: Value =

@@ -59,7 +59,7 @@ fn lane_objects() -> Vec<PathBuf> {
     objects.collect()
 }
 
-/// Those that somebody wrote by hand, in the way of the specification's example.
+/// The objects were written by hand, following the specification's example.
 #[test]
 fn what_was_written_by_hand_is_right() {
     let mut seen = 0;
@@ -72,7 +72,7 @@ fn what_was_written_by_hand_is_right() {
     assert_eq!(seen, 2);
 }
 
-/// Some of each construct, target and level.
+/// The objects cover each construct, target and level.
 #[test]
 fn what_recovery_wrote_is_right() {
     let mut seen = 0;
@@ -84,7 +84,7 @@ fn what_recovery_wrote_is_right() {
     assert!(seen > 8, "{seen}");
 }
 
-/// An entry of a location list: where its ends and its expression are in the file.
+/// An entry of a location list: the offsets of its ends and of its expression in the file.
 struct Entry {
     ends: [std::ops::Range<usize>; 2],
     expression: std::ops::Range<usize>,
@@ -103,7 +103,7 @@ fn uleb(bytes: &[u8], at: &mut usize) -> (u64, std::ops::Range<usize>) {
     }
 }
 
-/// Puts a number where another was, in as many bytes.
+/// Replaces a number by another one with the same number of bytes.
 fn put_uleb(bytes: &mut [u8], at: std::ops::Range<usize>, value: u64) {
     let last = at.len() - 1;
     for (n, byte) in bytes[at].iter_mut().enumerate() {
@@ -262,7 +262,7 @@ const MUTATIONS: [Mutation; 9] = [
             let at = random.below(list.len().checked_sub(1).filter(|last| *last > 0)?);
             let [start, end] = list[at].ends.clone();
             let [next, _] = list[at + 1].ends.clone();
-            // The positions of lanes that the other entry does not have.
+            // These are the positions of lanes that the other entry does not have.
             let [here, there] = [&list[at], &list[at + 1]].map(|entry| {
                 let places = places(file, entry).into_iter();
                 places
@@ -304,7 +304,7 @@ const MUTATIONS: [Mutation; 9] = [
         |file, random| {
             let lists = lists(file, false);
             let entry = any(any(&lists, random)?, random)?;
-            // DW_OP_regx of one of the first scalar registers, DW_OP_deref_size 4.
+            // Searches for DW_OP_regx of one of the first scalar registers, and DW_OP_deref_size 4.
             let range = entry.expression.clone();
             let is_mask = |at: &usize| {
                 file[*at] == 0x90
@@ -327,7 +327,7 @@ const MUTATIONS: [Mutation; 9] = [
         |file, random| {
             let lists = lists(file, true);
             let entry = any(any(&lists, random)?, random)?;
-            // DW_OP_regx of a one-byte number, and its load; EXEC of 32 lanes is register 1.
+            // DW_OP_regx with a number of one byte, and its load. EXEC of 32 lanes is register 1.
             let at = entry.expression.start;
             (file[at] == 0x90 && file[at + 1] < 0x80 && file[at + 1] != 1).then_some(())?;
             let mut file = file.to_vec();
@@ -396,7 +396,7 @@ fn what_does_not_say_which_lanes_are_active_is_no_fault() {
     let found = findings(&annotated_as(&path, &Request::new(&|_| true)));
     assert!(!found.is_empty());
     if let Some(tool) = llvm_tool("llvm-dwarfdump") {
-        // LLVM 22's name for 0x3e08.
+        // LLVM 22 has this name for 0x3e08.
         let has_it = |file: &[u8]| {
             let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("active-lane");
             std::fs::write(&path, file).unwrap();
@@ -428,7 +428,7 @@ fn every_place_of_an_entry_is_checked() {
         for entry in lists(&file, false).iter().flatten() {
             let places = places(&file, entry);
             for at in places.iter().filter(|_| places.len() > 1) {
-                // Before every function.
+                // The position is changed to an address before every function.
                 let mut file = file.clone();
                 file[at + 1..at + 3].copy_from_slice(&[4, 0]);
                 let found = findings(&file);

@@ -23,15 +23,15 @@ fn findings(bytes: &[u8]) -> Vec<Finding> {
         .collect()
 }
 
-/// The folder and name of a file of the corpus.
+/// Returns the folder and name of a file of the corpus.
 fn name(path: &Path) -> String {
     let folder = path.parent().unwrap().file_name().unwrap();
     let file = path.file_name().unwrap();
     format!("{}/{}", folder.display(), file.display())
 }
 
-/// Errors in the corpus: file, rule, function and object. Functions without a frame base are the business
-/// of another test, since llvm-dwarfdump lists them.
+/// The errors in the corpus: file, rule, function and object. Another test covers functions without a frame base, because llvm-dwarfdump
+/// lists them.
 #[rustfmt::skip]
 const ERRORS: &[(&str, &str, &str, &str)] = &[
     ("gcc12/offload-gfx900-O0.hsaco",          "expr-out-of-bounds", "_dtoa_r", "_d"),
@@ -138,7 +138,7 @@ fn functions_without_frame_base_are_those_of_llvm_dwarfdump() {
         assert_eq!(found, expected, "{}", path.display());
         functions += found.len();
     }
-    // The corpus has them: README.md, "Facts seen".
+    // The corpus contains such functions: README.md, "Facts seen".
     assert!(functions >= 10, "{functions}");
 }
 
@@ -152,7 +152,7 @@ fn parts_left_out_are_counted_once_for_a_unit() {
     let mut all = 0;
     for path in dwarf_tests::corpus() {
         let folder = path.parent().unwrap().file_name().unwrap().to_owned();
-        // GCC writes all parts, and only LLVM a part for nothing but the start of an object.
+        // GCC writes all parts. Only LLVM omits the parts after the last known one.
         if !folder.to_str().unwrap().starts_with("llvm") {
             continue;
         }
@@ -187,7 +187,7 @@ fn parts_left_out_are_counted_once_for_a_unit() {
     assert!(all > 15, "{all}");
 }
 
-/// ROCm's form of the dword of a lane, after `DW_OP_regx` and the number: `push_lane, lit4, mul, offset`.
+/// ROCm's location of a lane's dword, after `DW_OP_regx` and the number: `push_lane, lit4, mul, offset`.
 const LANE_OF_REGISTER: [u8; 6] = [0xe9, 0x03, 0x34, 0x1e, 0xe9, 0x04];
 
 /// A byte to change, its new value, and the expected rule.
@@ -201,7 +201,7 @@ const MUTATIONS: &[(usize, u8, &str)] = &[
     (5, 0x0f, "expr-decode"),            // not assigned
 ];
 
-/// Every occurrence in real objects, changed in every way, is found; before the change nothing is.
+/// In real objects, every occurrence is changed in every way, and each change is found. The unchanged object has no findings.
 #[test]
 fn changed_locations_are_each_found_by_the_rule_meant_for_them() {
     let mut changed = 0;
@@ -235,7 +235,7 @@ fn changed_locations_are_each_found_by_the_rule_meant_for_them() {
     assert!(changed > 200, "{changed}");
 }
 
-/// For any bytes in the sections there is an answer, and it is reproducible.
+/// For any bytes in the sections, the check returns a reproducible result.
 #[test]
 fn damaged_objects_are_checked_to_the_end() {
     for file in [
@@ -250,7 +250,7 @@ fn damaged_objects_are_checked_to_the_end() {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             let at = (state >> 20) as usize % bytes.len();
-            // The head of the file stays, so that it is a code object.
+            // The ELF header is unchanged, so that the file remains a code object.
             if at < 64 {
                 continue;
             }
@@ -262,8 +262,8 @@ fn damaged_objects_are_checked_to_the_end() {
     }
 }
 
-/// The deliberate faults of `made.s`, each with a comment there: a reference past the unit, a signature that no type unit has, two entries
-/// that complete each other, a duplicate attribute. Its expressions are blocks, as before DWARF 4, in a unit of version 5.
+/// `made.s` has these deliberate faults, each with a comment: a reference past the unit, a signature without a type unit, two entries that
+/// complete each other, a duplicate attribute. Its expressions are blocks, as before DWARF 4, in a unit of version 5.
 #[test]
 fn faults_made_on_purpose_are_found_and_no_others() {
     let path = dwarf_tests::fixture("debug_info/made.elf");

@@ -35,7 +35,7 @@ fn rules(name: &str) -> Vec<(Severity, &'static str)> {
     rules
 }
 
-/// lld writes 0 for the address of a dropped function in `.debug_loc` 1 (`Writer.cpp`, "tombstone"), which no user can repair.
+/// For the address of a dropped function, lld writes 0, and 1 in `.debug_loc` (`Writer.cpp`, "tombstone"). No user can repair this.
 #[test]
 fn what_the_linker_dropped_is_no_fault() {
     let dropped = [
@@ -51,13 +51,13 @@ fn what_the_linker_dropped_is_no_fault() {
             .find(|one| one.rule.id == "cfi-dropped-code");
         found.unwrap().message.to_string()
     };
-    // llvm-dwarfdump-22 --debug-frame shows one FDE of four at pc=00000000 in the first, and four of six in the second.
+    // According to llvm-dwarfdump-22 --debug-frame, one FDE of four has pc=00000000 in the first file, and four of six in the second.
     assert!(of_frames("verify/comdat").starts_with("1 of 4 "));
     assert!(of_frames("shapes/folded").starts_with("4 of 6 "));
 }
 
-/// The lists of a function that the linker dropped: by llvm-dwarfdump-22 --debug-loc their ranges are from 0x9 on, where no code
-/// is, and by --debug-info its DW_AT_low_pc is 0.
+/// The lists belong to a function that the linker dropped. According to llvm-dwarfdump-22 --debug-loc, their ranges start at 0x9, where
+/// there is no code, and according to --debug-info its DW_AT_low_pc is 0.
 #[test]
 fn lists_of_dropped_functions_are_no_fault() {
     let dropped = [
@@ -67,7 +67,7 @@ fn lists_of_dropped_functions_are_no_fault() {
     assert_eq!(rules("verify/dropped"), dropped);
 }
 
-/// In the source three functions have the same fault. The linker dropped one, and merged two.
+/// Three functions of the source have the same fault. The linker dropped one, and merged two.
 #[test]
 fn rows_of_dropped_functions_are_not_checked() {
     let expected = [
@@ -88,8 +88,8 @@ fn rows_of_dropped_functions_are_not_checked() {
     assert!(others[0].message.to_string().starts_with("2 of 4 "));
 }
 
-/// DWARF 5 §5.7.8 requires the address of a virtual function's slot. GCC, clang and all others write its number, and every debugger reads
-/// it as such.
+/// DWARF 5 §5.7.8 requires the address of a virtual function's slot. GCC, clang and all other compilers write its number, and every
+/// debugger reads it so.
 #[test]
 fn the_number_of_a_slot_is_no_fault() {
     assert_eq!(rules("verify/virtual"), []);
@@ -101,7 +101,7 @@ fn the_augmentation_string_of_usage_is_known() {
     assert_eq!(rules("verify/names-augmentation"), []);
 }
 
-/// 65 rows are on the stack, so the claim that nothing was remembered would be wrong.
+/// There are 65 rows on the stack, so a finding that nothing was remembered would be wrong.
 #[test]
 fn a_limit_is_not_taken_for_a_fault() {
     let found = rules("verify/nested-rows");
@@ -115,7 +115,7 @@ fn a_limit_is_not_taken_for_a_fault() {
     );
 }
 
-/// The fork of Triton writes rules for no address of the kernel, and variables of a type of 0 bytes.
+/// Triton's fork writes rules for no address of the kernel, and variables of a type with 0 bytes.
 #[test]
 fn rows_without_a_cfa_are_found() {
     let warning = |rule| (Severity::Warning, rule);
@@ -130,7 +130,7 @@ fn rows_without_a_cfa_are_found() {
     assert_eq!(rules("shapes/triton"), of_triton);
 }
 
-/// USAGE "Call Frame Information": in a kernel the return address is undefined.
+/// USAGE "Call Frame Information": the return address of a kernel is undefined.
 #[test]
 fn a_kernel_with_a_caller_is_found() {
     let found = rules("verify/kernel-return-address");
@@ -152,11 +152,11 @@ fn the_codes_of_another_time_are_chosen() {
     assert_eq!(errors(Dialect::OneByte), [""; 0]);
 }
 
-/// Holds the findings in a small object of each producer (`spec-notes/producers.md`), without the notes that every object of LLVM's has.
+/// Compares the findings in a small object of each producer (`spec-notes/producers.md`), without the notes that every object of LLVM has.
 /// Each finding is a fault of the producer:
 ///
 /// * clang at -O2: `DW_OP_fbreg` in a kernel without `DW_AT_frame_base`, as `llvm-dwarfdump-22` shows it;
-/// * Flang at -O2: a parameter of 32 bits that is passed by reference is the two halves of its *address*;
+/// * Flang at -O2: a parameter of 32 bits that is passed by reference has the two halves of its *address*;
 /// * Mojo at -O0: a `bool` is a mask of 64 lanes in a pair of scalar registers;
 /// * GCC: addresses of 64 bits are computed from one register of 32.
 #[test]
@@ -176,7 +176,7 @@ fn a_small_object_of_each_producer_has_its_known_faults_and_no_more() {
                 warning("expr-narrow-register"),
             ],
         ),
-        // llvm-dwarfdump --verify finds the same of its two units.
+        // llvm-dwarfdump --verify reports the same for the two units.
         (
             "mojo-0.25.7.o",
             &[error("expr-long-composite"), warning("line-shared")],

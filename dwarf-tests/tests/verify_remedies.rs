@@ -1,4 +1,4 @@
-//! The remedies of `verify` are right: after adding them to the function and assembling it with LLVM, no finding remains.
+//! Checks the remedies of `verify`: after they are added to the function and assembled by LLVM, no finding remains.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -48,11 +48,11 @@ impl Function {
         let mut frame =
             FunctionFrame::new(target, &Common::new(), Start::symbol("f"), size).unwrap();
         let mut offset = 0;
-        // GCC's instructions of the CIE go to the start.
+        // GCC's instructions in the CIE become directives at the start of the function.
         for bytes in [fde.cie.initial_instructions, fde.instructions] {
             let mut items = Instructions::new(bytes, 0, 8, ".debug_frame");
             while let Some(item) = items.next().unwrap() {
-                // The assembler counts by four bytes, GCC by one.
+                // The assembler counts in units of four bytes, and GCC in bytes.
                 let delta = match item.instruction {
                     Instruction::AdvanceLoc { delta }
                     | Instruction::AdvanceLoc1 { delta }
@@ -130,7 +130,7 @@ fn assemble(assembler: &Path, folder: &Path, processor: &str, text: &str) -> Vec
     std::fs::read(&object).unwrap()
 }
 
-/// Objects that between them break every rule of machine code that the corpus breaks.
+/// Objects that together break all rules about machine code that the corpus breaks.
 const BROKEN: [&str; 8] = [
     "rocm-style/funcptr-gfx90a-O0.hsaco",
     "llvm24/calls-gfx90a-O0.hsaco",
@@ -210,14 +210,14 @@ fn what_is_proposed_is_right() {
             }
         }
     }
-    // All rules that the corpus breaks.
+    // The corpus breaks no other rules.
     assert_eq!(tried.len(), 10, "{:?}", tried.keys());
     for (rule, tried) in &tried {
         assert!(tried.iter().any(Vec::is_empty), "{rule}: {tried:#?}");
     }
 }
 
-/// One function of an instruction for each text, of which the first starts at 0.
+/// Returns a function with one instruction for each text. The first starts at 0.
 fn functions<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     let mut all = ".text\n.cfi_sections .debug_frame\n".to_owned();
     for text in texts {
@@ -226,7 +226,7 @@ fn functions<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     all
 }
 
-/// The printed row is the object's row: assembled by LLVM, it gives the rule that the object has at that address.
+/// The printed row equals the object's row: if LLVM assembles it, the result is the object's rule at that address.
 #[test]
 fn what_the_row_says_is_what_it_says() {
     let Some(assembler) = llvm_tool("llvm-mc") else {
@@ -281,7 +281,7 @@ fn what_the_row_says_is_what_it_says() {
     );
 }
 
-/// The text of a finding can be pasted into a source, with the meaning of the directives as comments.
+/// The text of a finding can be pasted into a source. The meanings of the directives are comments.
 #[test]
 fn the_text_assembles() {
     let Some(assembler) = llvm_tool("llvm-mc") else {
@@ -354,7 +354,7 @@ fn exec_that_is_kept_in_vcc_is_understood() {
         let evidence = without[0].evidence.as_ref().unwrap();
         assert_eq!(without[0].rule.id, "cfi-exec-without-rule");
         assert_eq!(evidence.directives[0].text, rule);
-        // VCC has another value where the row says that it has EXEC.
+        // According to the row VCC holds EXEC, but it holds another value.
         let wrong = found(rule, overwritten);
         let ids: Vec<_> = wrong.iter().map(|finding| finding.rule.id).collect();
         assert!(ids.contains(&"cfi-wrong-place"), "{wrong:#?}");
@@ -371,7 +371,7 @@ fn directives_are_readable_where_the_assembler_knows_them() {
     };
     let (old, new) = (run(&[]), run(&["--assembler", "llvm24"]));
     assert!(old.contains("      .cfi_escape 0x10, ") && !old.contains(".cfi_llvm_v"));
-    // Lanes that the row leaves undefined have no directive.
+    // Undefined lanes in the row have no directive.
     let mut escaped = new
         .lines()
         .filter(|line| line.contains(" .cfi_escape 0x10, "));
@@ -382,7 +382,7 @@ fn directives_are_readable_where_the_assembler_knows_them() {
     for name in ["vector_registers", "vector_offset"] {
         assert!(new.contains(&format!("      .cfi_llvm_{name} ")), "{new}");
     }
-    // All else is the same.
+    // All other lines are equal.
     let others = |text: &str| {
         let lines = text.lines().filter(|line| !line.contains(" .cfi_"));
         lines.map(str::to_owned).collect::<Vec<_>>()

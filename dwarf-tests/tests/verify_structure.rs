@@ -6,7 +6,7 @@ use hetdwarf::inspect::Program;
 use hetdwarf::object::CodeObject;
 use hetdwarf::verify::{Finding, Severity, verify};
 
-/// The findings that are worse than notes.
+/// Returns the findings that are worse than notes.
 fn faults(name: &str) -> Vec<Finding> {
     let bytes = std::fs::read(fixture(&format!("verify/structure/{name}.so"))).unwrap();
     let object = CodeObject::parse(&bytes).unwrap();
@@ -48,15 +48,15 @@ fn each_fault_is_found_and_nothing_else() {
 }
 
 /// The bounds of DW_TAG_generic_subrange take the number of the dimension from the stack (DWARF 5 §5.13 and figure D.13), and
-/// DW_AT_string_length may ask for the address of the object (§5.11).
+/// DW_AT_string_length may use the address of the object (§5.11).
 #[test]
 fn dimensions_and_lengths_have_what_they_are_computed_from() {
     assert_eq!(faults("generic-subrange"), []);
     assert_eq!(faults("string-length"), []);
 }
 
-/// One index has no name at all, and the other has one of two. llvm-dwarfdump --verify reports `x` and `y` as missing in the first, and `y`
-/// in the second.
+/// One index has no names, and the other has one of two. llvm-dwarfdump --verify reports `x` and `y` as missing in the first, and `y` in
+/// the second.
 #[test]
 fn names_are_missing_in_an_index_without_entries_too() {
     let message = |name| {

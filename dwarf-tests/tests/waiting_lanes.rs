@@ -1,4 +1,4 @@
-//! Waiting lanes in `vars` and `unwind`: each has a position, and the variables of that position.
+//! Tests waiting lanes in `vars` and `unwind`: each has a position, and the variables of that position.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use dwarf_tests::{call_number, fixture, hetdwarf, json, lane_cases, number, waiting_frames};
 use serde_json::Value;
 
-/// The file that a snapshot is unpacked to; each test has its own.
+/// Unpacks a snapshot to a file of its own for each test.
 fn unpacked(packed: &Path, test: &str) -> PathBuf {
     let mut text = Vec::new();
     let file = std::fs::File::open(packed).unwrap();
@@ -36,7 +36,7 @@ fn ask(command: &str, object: &Path, wave: &Path, options: &[&str]) -> Value {
     serde_json::from_str(&ran.out).unwrap()
 }
 
-/// The values of a variable by lane, at one place.
+/// Returns the values of a variable at one place, by lane.
 fn values(place: &Value, name: &str) -> BTreeMap<u64, i64> {
     let variables = place["variables"].as_array().unwrap();
     let named = variables.iter().filter(|variable| variable["name"] == name);
@@ -106,14 +106,14 @@ fn waiting_lanes_have_the_variables_of_where_they_wait() {
                     continue;
                 }
                 for (lane, value) in values(place, "x") {
-                    // Before it is read it is anything.
+                    // Before `x` is read, it can have any value.
                     let line = place["frame"]["line"].as_u64();
                     assert!(line.is_none_or(|line| line > 6), "{at} {line:?}");
                     assert_eq!(*x.entry(lane).or_insert(value), value, "{at} lane {lane}");
                 }
                 for (lane, r) in values(place, "r") {
                     let x = x[&lane];
-                    // `in[…]` is added.
+                    // `in[…]` is added, whose value is unknown.
                     let is_open = if x & 1 != 0 { x & 6 == 6 } else { x > 40 };
                     let known = values_of_r(x, lane as i64);
                     assert!(
@@ -152,7 +152,7 @@ fn expressions_are_those_of_where_lanes_wait() {
             assert_eq!(print["pc"], vars["pc"], "{at}");
             let frame = &vars["frames"][0];
             assert_eq!(print["waiting"], frame["waiting"], "{at}");
-            // The places are the same, and so are the values there.
+            // The places and the values there are the same.
             let waiting = |document: &Value| document["waiting_lanes"].as_array().cloned();
             let [vars_at, print_at] = [frame, &print].map(|one| waiting(one).unwrap_or_default());
             assert_eq!(vars_at.len(), print_at.len(), "{at}");
@@ -181,7 +181,7 @@ fn expressions_are_those_of_where_lanes_wait() {
         }
     }
     assert!(seen > 300, "{seen}");
-    // The text says where the lane is.
+    // The text names the place of the lane.
     let case = fixture("lanes/ifelse-gfx1100-O0");
     let wave = unpacked(&case.join("w03.json.gz"), "print");
     let truth = json(&case.join("truth.json"));
@@ -198,7 +198,7 @@ fn expressions_are_those_of_where_lanes_wait() {
     std::fs::remove_file(&wave).unwrap();
 }
 
-/// `vars --lane N` of one lane that waits is about where it waits.
+/// `vars --lane N` for a single waiting lane shows the place where it waits.
 #[test]
 fn one_waiting_lane_is_shown_where_it_waits() {
     let case = fixture("lanes/ifelse-gfx1100-O0");
@@ -220,14 +220,14 @@ fn one_waiting_lane_is_shown_where_it_waits() {
             assert_ne!(document["pc"], stop["pc"]);
         }
     }
-    // One that is active is shown where the wave is, as ever.
+    // An active lane is shown at the pc of the wave.
     let active = number(&stop["active"]).trailing_zeros().to_string();
     let document = ask("vars", &object, &wave, &["--lane", &active]);
     assert!(document["frames"][0].get("waiting").is_none() && document["pc"] == stop["pc"]);
     std::fs::remove_file(&wave).unwrap();
 }
 
-/// `unwind` names the frame of every waiting lane, also in callers without call frame information.
+/// `unwind` names the frame of every waiting lane, even in callers without call frame information.
 #[test]
 fn the_call_stack_says_where_waiting_lanes_are() {
     let mut waiting = 0;
@@ -244,7 +244,7 @@ fn the_call_stack_says_where_waiting_lanes_are() {
             let arguments = arguments
                 .into_iter()
                 .chain(["--wave".into(), wave.clone().into()]);
-            // A line that is too long goes on in an indented one.
+            // A long line continues in an indented line.
             let text = hetdwarf(arguments).out.replace("\n  ", " ");
             let unwound = ask("unwind", &object, &wave, &[]);
             for group in stop["groups"].as_array().unwrap() {
@@ -269,7 +269,7 @@ fn the_call_stack_says_where_waiting_lanes_are() {
     assert!(waiting > 1400, "{waiting}");
 }
 
-/// The lanes at the start of a line: `3, 12-14, 20-26 even: …`.
+/// Returns the lanes at the start of a line: `3, 12-14, 20-26 even: …`.
 fn numbers(line: &str) -> Vec<u64> {
     let (lanes, _) = line.split_once(':').unwrap();
     let ranges = lanes.split(", ").map(|range| {

@@ -1,6 +1,6 @@
-//! A write through a location changes exactly the bits of the location.
+//! Checks that a write through a location changes exactly the bits of the location.
 //!
-//! Random locations are made twice: as an expression, and as a model that maps every bit. A write goes to a snapshot through the
+//! Random locations are made in two forms: as an expression, and as a model that maps every bit. A write goes to a snapshot through the
 //! expression, and bit by bit to a copy through the model.
 #![allow(
     clippy::panic,
@@ -23,7 +23,7 @@ use hetdwarf::wave::{Memory, Snapshot, Wave};
 const GLOBAL: u64 = 0x7f00_0000_1000;
 const GLOBAL_BYTES: usize = 96;
 const LOCAL_BYTES: usize = 64;
-/// Bytes of private memory that each lane has.
+/// The number of bytes of private memory in each lane.
 const PRIVATE_BYTES: usize = 48;
 
 const SCALARS: [u16; 3] = [32, 33, 40];
@@ -48,14 +48,14 @@ impl Random {
     }
 }
 
-/// Something that can be written to.
+/// A part of the wave that can be written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     Register(u16),
     Memory(Memory),
 }
 
-/// The contents of a snapshot, each target from its first byte.
+/// The contents of a snapshot: the bytes of each target, from its first byte.
 type State = BTreeMap<Target, Vec<u8>>;
 
 fn vectors(wave_size: WaveSize) -> [Register; 3] {
@@ -66,7 +66,7 @@ fn first_address(memory: Memory) -> u64 {
     if memory == Memory::Global { GLOBAL } else { 0 }
 }
 
-/// A snapshot full of random bytes.
+/// Returns a snapshot with random bytes.
 fn snapshot(random: &mut Random, wave_size: WaveSize) -> Snapshot {
     let mut wave = Snapshot::new("gfx1100", wave_size, 0);
     for register in SCALARS {
@@ -123,26 +123,26 @@ fn state(wave: &Snapshot) -> State {
     state
 }
 
-/// The bits of a location, in the simplest form.
+/// A model of a location's bits, in the simplest form.
 #[derive(Clone, Debug)]
 enum Model {
-    /// Consecutive bits of a target, the first one given.
+    /// Consecutive bits of a target, from this bit on.
     Bits(Target, u64),
-    /// The bits of a lane's own part of a vector register, from one on.
+    /// The bits of a lane's part of a vector register, from this bit on.
     LaneOf(u16, u64),
-    /// The lane's private memory, from a bit on.
+    /// The lane's private memory, from this bit on.
     Private(u64),
-    /// Cannot be written.
+    /// Bits that cannot be written.
     Fixed(Fixed),
-    /// One after the other, each with its size.
+    /// Consecutive parts, each with its size.
     Parts(Vec<(Model, u64)>),
-    /// Bits from one on.
+    /// The bits of another model, from this bit on.
     From(Box<Model>, u64),
-    /// All the same.
+    /// Several places with the same contents.
     Many(Vec<Model>),
 }
 
-/// The reason why it is read-only.
+/// The reason why bits are read-only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fixed {
     Implicit,
@@ -232,7 +232,7 @@ impl Model {
         Ok(after)
     }
 
-    /// Returns the bits of a read. Among several places the first is read.
+    /// Returns the bits of a read. If there are several places, the first is read.
     fn read(&self, state: &State, count: u64, lane: Option<Lane>, wave_size: WaveSize) -> Vec<u8> {
         let mut bytes = vec![0; usize::try_from(count.div_ceil(8)).unwrap()];
         self.first()
@@ -244,7 +244,7 @@ impl Model {
         bytes
     }
 
-    /// The model with the first of several places only.
+    /// Returns the model with only the first of several places.
     fn first(&self) -> Model {
         match self {
             Model::Many(models) => models[0].first(),
@@ -262,7 +262,7 @@ impl Model {
     }
 }
 
-/// A location as an expression, and its model.
+/// A location as an expression, with its model.
 struct Made {
     text: String,
     model: Model,
@@ -273,7 +273,7 @@ struct Made {
 struct Maker<'r> {
     random: &'r mut Random,
     wave_size: WaveSize,
-    /// True if there may be parts that cannot be written to.
+    /// True if there may be parts that cannot be written.
     fixed: bool,
 }
 
@@ -361,7 +361,7 @@ impl Maker<'_> {
             if number == 0 {
                 texts.push(part.text);
             } else {
-                // The operations between keep the part's own pieces from being added to these.
+                // The operations in between keep the part's own pieces separate from these.
                 texts.push(format!("DW_OP_lit0, {}, DW_OP_swap, DW_OP_drop", part.text));
             }
             texts.push(format!("DW_OP_bit_piece {size} {offset}"));
@@ -460,7 +460,7 @@ fn locate<'a>(
     }
 }
 
-/// Writes through a location: first its places are found, then the wave is free to be written to.
+/// Writes through a location. Its places are found first, because the wave must not be borrowed during the write.
 fn write(
     location: &Location<'_>,
     bytes: &[u8],
@@ -529,7 +529,7 @@ fn check(
     Ok(true)
 }
 
-/// Random locations, for one lane and for all at once.
+/// Checks random locations, for one lane and for all lanes at once.
 fn hold(seeds: core::ops::Range<u64>, fixed: bool) -> (usize, usize, usize) {
     let (mut written, mut refused, mut for_all) = (0, 0, 0);
     for seed in seeds {
@@ -568,7 +568,7 @@ fn hold(seeds: core::ops::Range<u64>, fixed: bool) -> (usize, usize, usize) {
                 "one",
             );
         }
-        // Some need one lane after the other, which is for the caller to do.
+        // Some locations need one lane after the other, which the caller has to do.
         if let Ok(all) = locate(&made.text, LaneFocus::All, &still, None, &arena) {
             for lane in lanes {
                 say(&all, Some(lane), "all");
@@ -596,7 +596,7 @@ fn nothing_changes_unless_everything_can_be_written() {
     assert!(written > 800 && refused > 600, "too few");
 }
 
-/// Places of random kinds, together and as a part of a composite.
+/// Places of random kinds are written together, and as a part of a composite.
 #[test]
 fn a_write_reaches_every_place() {
     let mut reached = 0;
@@ -620,13 +620,13 @@ fn a_write_reaches_every_place() {
             bits = bits.min(made.bits);
         }
         let places = places.as_slice();
-        // The arena cannot hold values from outside, so the places live forever.
+        // The arena cannot hold values from outside, so the places are leaked.
         let places: &[Place<'_>] = Box::leak(places.to_vec().into_boxed_slice());
         let location = Location::Many(places);
         let model = Model::Many(models);
         let result = check(&location, &model, bits, Some(lane), &mut wave, random);
         assert_eq!(result, Ok(true), "seed {seed}: {model:?}");
-        // As the second part of a composite, after a register.
+        // The place is the second part of a composite, after a register.
         let text = format!(
             "DW_OP_regx 33, DW_OP_bit_piece 17 3, DW_OP_push_object_address, DW_OP_bit_piece {bits} 0"
         );
@@ -653,7 +653,7 @@ fn private_memory_of_a_lane_is_written_interleaved() {
             space: AddressSpace::PrivateLane,
             lane: LaneSelect::One(Lane(3)),
         };
-        // Six bytes from byte 2 on: two of dword 0, four of dword 1.
+        // Six bytes from byte 2 on are two bytes of dword 0 and four of dword 1.
         write(
             &Location::One(Place::new(storage, 16)),
             &[1, 2, 3, 4, 5, 6],
@@ -680,7 +680,7 @@ fn private_memory_of_a_lane_is_written_interleaved() {
     }
 }
 
-/// A byte that is replaced as a whole need not be known before.
+/// A byte that is replaced completely need not be known before.
 #[test]
 fn only_bytes_that_keep_a_bit_are_read() {
     let mut wave = Snapshot::new("gfx1100", WaveSize::Wave32, 0);
@@ -694,7 +694,7 @@ fn only_bytes_that_keep_a_bit_are_read() {
     assert_eq!(bytes, [0xf0, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0]);
 }
 
-/// A register of which bytes 1 to 4 cannot be read.
+/// A register whose bytes 1 to 4 cannot be read.
 struct WriteOnlyMiddle(Snapshot);
 
 impl Wave for WriteOnlyMiddle {

@@ -175,7 +175,7 @@ fn lanes(wave_size: u64) -> PyResult<WaveSize> {
 }
 
 impl LanePcWriter {
-    /// The name and the symbols of a function, which are not those of another.
+    /// Returns the name and the symbols of a function. Checks that they are valid, and that no other function has the same start.
     fn names(&self, name: String, start: String, end: String) -> PyResult<Names> {
         if name.is_empty() || start.is_empty() || end.is_empty() || start == end {
             let message = "name, start and end are not empty, and start is not end";
@@ -251,11 +251,11 @@ impl LanePcWriter {
     /// Adds a function by its blocks. Its regions are found in the graph. Returns the reason for each part without regions, in which EXEC does not
     /// change as in structured code. The unit does not place inactive lanes there.
     ///
-    /// * name, start, end, `wave_size`: as of `function`.
+    /// * name, start, end, `wave_size`: as for `function`.
     /// * blocks: its blocks in the order of the code, the entry first. Each is a dict: `code`, `(start, end)`; `name`, in messages;
-    ///   `successors`, the indices of the blocks that the wave can go to from here; and `events`, what its instructions do to masks, in order.
-    ///   An event is `(start, end, change)`, the instruction and what it does, with the masks that the change names. An instruction that does
-    ///   two things, `s_and_saveexec_b64` for example (`save`, then `and`), is two events.
+    ///   `successors`, the indices of the blocks that the wave can go to from here; and `events`, the changes of masks in the block, in order.
+    ///   An event is `(start, end, change)`: the range of the instruction and its change, with the masks that the change names. An
+    ///   instruction with two changes, such as `s_and_saveexec_b64` (`save`, then `and`), is two events.
     ///
     /// | change | masks | meaning |
     /// |---|---|---|
@@ -263,7 +263,7 @@ impl LanePcWriter {
     /// | `save-others` | to | a place gets the active lanes for which the next condition is false: an `else` begins |
     /// | `clear` | to | a place gets no lanes: a mask of lanes that left begins |
     /// | `move` | from, to | a mask is in another place from then on |
-    /// | `clobber` | place | a place gets something that is no mask |
+    /// | `clobber` | place | a place gets a value that is not a mask |
     /// | `or` | mask | the active lanes are added to a mask of lanes that left |
     /// | `and-not` | mask | the active lanes are taken out of a mask |
     /// | `and` | | EXEC keeps the lanes for which a condition is true |

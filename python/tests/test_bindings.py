@@ -1,4 +1,4 @@
-"""Tests the package as a citizen of Python: exceptions, threads, memory, and the process."""
+"""Tests how the package behaves in a Python process: exceptions, threads, memory, and other processes."""
 
 from __future__ import annotations
 

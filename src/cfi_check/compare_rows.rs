@@ -21,7 +21,7 @@ struct Comparer<'c, 'x> {
     context: &'c Context<'x>,
     rows: core::iter::Peekable<core::slice::Iter<'c, DecodedRow>>,
     returns: &'c [u64],
-    /// The row that was compared last, if only `changed` differs since.
+    /// The start of the row that was compared last. `None` if more than the registers in `changed` has changed since.
     compared: Option<u64>,
     changed: Vec<MachineRegister>,
     findings: Findings,

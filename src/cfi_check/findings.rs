@@ -1,4 +1,4 @@
-//! The contradictions in a function, merged by subject, or by subject and cause, as the table of rules specifies.
+//! Collects the contradictions in a function. Merges them by subject, or by subject and cause, as the table of rules specifies.
 
 use std::collections::BTreeMap;
 

@@ -154,7 +154,7 @@ impl<V: Visitor> Analysis for Values<'_, '_, V> {
         code.is_block_start(index)
     }
 
-    // By ascending address, the order that visitors expect.
+    // Orders blocks by ascending address, as visitors expect.
     fn order(&self, _: &Code, index: usize) -> usize {
         index
     }

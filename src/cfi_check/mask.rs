@@ -11,7 +11,8 @@ const NO_CONDITION: u16 = u16::MAX;
 /// The lanes active on entry that are in a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Inside {
-    /// The lanes for which the table has a one. Bit `n` of the table is for the conditions whose bits are set in `n`.
+    /// The lanes for which the table has a one. Bit `n` of the table is for lanes for which exactly the conditions at the set bits of `n`
+    /// are true.
     Table {
         table: u16,
         /// The conditions: the offsets, in dwords, of the instructions that compute them, ascending.
@@ -19,7 +20,7 @@ enum Inside {
     },
     /// An unknown part of the active lanes.
     Some {
-        /// True if in some runs they are fewer than all.
+        /// True if the part is smaller than the whole in some runs.
         less: bool,
     },
 }
@@ -46,7 +47,7 @@ pub(super) enum Part {
     None,
     /// Everything.
     All,
-    /// In some runs, fewer than all.
+    /// Less than everything, in some runs.
     Less,
     /// Unknown.
     Unknown,
@@ -75,7 +76,7 @@ impl Mask {
         }
     }
 
-    /// Returns the lanes for which the instruction at this offset, in bytes, computed a true condition the last time.
+    /// Returns the lanes for which the condition was true that the instruction at this offset, in bytes, computed last.
     pub(super) fn condition(at: u32) -> Mask {
         let inside = match condition_of(at) {
             Some(first) => {
@@ -225,7 +226,7 @@ fn condition_of(at: u32) -> Option<u16> {
 }
 
 impl Inside {
-    /// Returns the set of lanes that `operation` selects, bit by bit of the tables.
+    /// Applies an operation to the truth tables of two sets.
     fn combine(self, other: Inside, operation: impl Fn(u16, u16) -> u16) -> Inside {
         let unknown = Inside::Some { less: false };
         let (

@@ -96,7 +96,8 @@ pub(super) fn leaves_alone(
     match reached(state, access, wave_size) {
         Reached::Variables | Reached::Elsewhere => true,
         Reached::Scratch | Reached::Above(_) => false,
-        // It must have the same base as all other rows. A correct CFA is the stack pointer on entry.
+        // The saved slots are relative to the CFA, which is the stack pointer on entry if it is correct. Slots with another base cannot be
+        // compared with them.
         Reached::Row(slot) => {
             let first = slot.offset.saturating_sub(3);
             let end = slot.offset.saturating_add(access.bytes.into());

@@ -331,7 +331,7 @@ impl Transfer for Context<'_> {
         (state.exec != Mask::NONE).then_some(vector)
     }
 
-    /// Writes in place, since each write is recorded, at least for its offset.
+    /// Changes the vector in place, because each write changes at least the recorded offset.
     fn write_vector(&self, state: &mut State, at: u32, register: MachineRegister, new: &Vector) {
         let exec = state.exec;
         if exec != Mask::NONE {
@@ -339,7 +339,7 @@ impl Transfer for Context<'_> {
         }
     }
 
-    /// Matrix instructions, which have large results, also write inactive lanes.
+    /// Overwrites registers with computed values. Matrix instructions, which have large results, also write inactive lanes.
     fn overwrite_vectors(&self, state: &mut State, at: u32, span: Span) {
         for register in span.registers() {
             self.write_vector(state, at, register, &Vector::COMPUTED);

@@ -232,7 +232,7 @@ fn what_was_rounded_is_known_wherever_it_is() {
         has(&|state| state.set_row(slot, Vector::UNKNOWN)),
         (true, false)
     );
-    // It may be the stack pointer on entry, if that was already rounded; it is no other register.
+    // It may be the stack pointer on entry, if this pointer was already rounded. It is no other register's value.
     assert_eq!(aligned.is_entry_of(32), Verdict::Unknown);
     assert_eq!(aligned.is_entry_of(33), Verdict::Different);
 }
@@ -432,7 +432,7 @@ fn a_cfa_of_two_registers_is_of_neighbours() {
 #[test]
 fn places_are_suggested_that_have_the_value() {
     let sgpr = |n| Dword::Scalar(Sgpr(n));
-    // A register that also has another's value is not preferred to the other itself.
+    // A copy of a register is not preferred to the register itself.
     let mut state = State::entry();
     state.set_scalar(4, Scalar::entry(5), 0);
     assert_eq!(find_value::dwords(&state, &[5]), RowRule::SameValue);
@@ -441,7 +441,7 @@ fn places_are_suggested_that_have_the_value() {
         find_value::dwords(&state, &[5]),
         RowRule::Dwords(vec![sgpr(4)])
     );
-    // A lane that has the value only if it was active on entry does not always have it.
+    // A lane is not suggested if it has the value only when it was active on entry.
     let mut vector = Vector::of_register(Vgpr(9));
     vector.set_lane(2, Scalar::entry(34), 0);
     state.set_scalar(34, Scalar::Other, 0);

@@ -155,7 +155,7 @@ impl machine_flow::Lanes for Vector {
         Vector::all(LaneValue::Entry(register), 0)
     }
 
-    /// A row that was never written holds no value on entry that the function saved.
+    /// Returns the contents of a row that was never written. The function has saved no value on entry there.
     fn of_row(slot: Slot) -> Vector {
         let value = if slot.base == Base::Entry && slot.offset % 4 == 0 {
             LaneValue::Other

@@ -32,7 +32,8 @@ impl Stop<'_, '_> {
     }
 
     /// Returns the addresses of the innermost loop around the wave, from the first instruction to the end of the last. The loop may be in the wave's
-    /// function or in a caller.
+    /// function or in a caller. A jump back closes a loop around an instruction only if control can reach each of the two from the other: compilers
+    /// also jump back to code that they have placed before.
     #[must_use]
     pub fn innermost_loop(&self) -> Option<Range<ProcessAddress>> {
         let flow = self.program().lane_flow(self.wave().wave_size());
@@ -45,15 +46,22 @@ impl Stop<'_, '_> {
             let mut found = starts
                 .into_iter()
                 .filter_map(|start| flow.function_at(start, self.meter()));
-            let (function, _) = found.next()?;
-            let jumps = function.code().jumps().filter_map(|jump| {
+            let (function, index) = found.next()?;
+            let code = function.code();
+            let jumps = code.jumps().filter_map(|jump| {
                 let Effect::Branch { target, .. } = jump.effect else {
                     return None;
                 };
-                Some(target..jump.end())
+                Some((jump.address, target..jump.end()))
             });
-            jumps
-                .filter(|range| range.contains(&address))
+            let around = jumps.filter(|(_, range)| range.contains(&address));
+            let loops = around.filter(|(jump, range)| {
+                let ends = [*jump, range.start].map(|address| code.index_of(address));
+                ends.into_iter()
+                    .all(|end| end.is_some_and(|end| code.reach_each_other(end, index)))
+            });
+            loops
+                .map(|(_, range)| range)
                 .min_by_key(|range| range.end.saturating_sub(range.start))
         });
         let Range { start, end } = loops.next()?;

@@ -44,7 +44,7 @@ impl Answers<'_, '_, '_> {
                 arrival: None,
             },
             WalkResult::Leaves => LaneState::Elsewhere,
-            // Or the lane did not enter the function.
+            // The lane may also have stayed outside the function.
             WalkResult::Ends(_) if !self.is_kernel => LaneState::Unknown(Reason::Caller),
             WalkResult::Ends(_) if !self.is_dispatch_known => LaneState::Unknown(Reason::Dispatch),
             WalkResult::Ends(Some(pc)) => LaneState::Waiting {

@@ -7,16 +7,16 @@ pub(crate) trait Companion<X>: Clone {
     /// True if the companion tracks nothing.
     const IS_NOTHING: bool = false;
 
-    /// Takes an instruction into account.
+    /// Updates the facts for an instruction.
     fn step(&mut self, context: &X, step: LaneStep);
 
     /// Joins the facts at the end of another path. Returns true if this changes anything.
     fn join(&mut self, other: &Self) -> bool;
 
-    /// Returns the number of values that it lists.
+    /// Returns the number of listed values.
     fn size(&self) -> usize;
 
-    /// Returns the number of bytes that it shares with no other.
+    /// Returns the number of bytes that are not shared with a copy.
     fn bytes(&self) -> u64;
 }
 

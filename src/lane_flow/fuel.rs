@@ -152,8 +152,10 @@ pub(super) struct Left {
 }
 
 impl Left {
-    /// * `instructions`: the number of instructions that may be followed, independently of the question's budget, `paid`: the question's
-    ///   budget.
+    /// Creates the budget.
+    ///
+    /// * `instructions`: the number of instructions that may be followed, independently of the question's budget.
+    /// * `paid`: the question's budget in instructions.
     pub(super) const fn of(instructions: usize, paid: usize) -> Left {
         Left {
             instructions,
@@ -189,7 +191,7 @@ impl Left {
     /// Charges for followed instructions.
     ///
     /// # Errors
-    /// If fewer are left; none is left afterwards.
+    /// If fewer instructions are left. Afterwards, none are left.
     pub(super) fn pay(&mut self, instructions: usize) -> Result<(), Reason> {
         let is_enough = instructions <= self.instructions();
         let bytes = 0;
@@ -204,7 +206,7 @@ impl Left {
 /// Charges a question for followed instructions.
 ///
 /// # Errors
-/// [`Limit::Work`](crate::error::Limit::Work) if fewer are left.
+/// [`Limit::Work`](crate::error::Limit::Work) if fewer instructions are left.
 pub(super) fn pay(meter: &Meter, instructions: usize) -> error::Result<()> {
     meter.work(instructions.div_ceil(PER_STEP) as u64)
 }

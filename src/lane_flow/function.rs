@@ -101,7 +101,7 @@ struct AtStop {
 #[derive(Clone, Debug)]
 pub(super) struct PossibleSwitch {
     pub(super) address: u64,
-    /// The lane's bits at the stop if it did, sorted by place.
+    /// The bits at the stop of a lane that the instruction switched off, sorted by place.
     pub(super) bits: Bits,
 }
 
@@ -374,7 +374,7 @@ impl<'a> FunctionFlow<'a> {
     /// * `bytes`: returns the size of the kept fact.
     ///
     /// # Errors
-    /// If the budget of the question is exceeded. If it costs more than the question may.
+    /// If the question costs more than its budget.
     fn keep<K: Ord, T: Clone>(
         &self,
         kept: &PlaceCache<K, T>,

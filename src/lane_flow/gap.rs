@@ -16,12 +16,12 @@ use crate::machine_flow::{Code, Edge};
 /// The most places that are visited. Instructions that are further away do not belong to the same line.
 const MOST: usize = 64;
 
-/// Holds the instructions that a lane executes from one on, up to the first that may act on it.
+/// Holds the instructions that a lane executes from a given instruction to the first one that may act on the lane.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UntilActing {
     /// The addresses, in order.
     pub(super) places: Vec<u64>,
-    /// The last of them, if it acts on the lane.
+    /// The last address, if its instruction acts on the lane.
     pub(super) arrival: Option<u64>,
 }
 

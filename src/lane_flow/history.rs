@@ -33,7 +33,7 @@ pub(super) struct History<'h> {
     switches: Vec<PossibleSwitch>,
     /// The bits of lanes that did not enter it.
     never: Vec<Vec<(DwordPlace, bool)>>,
-    /// A lane of the half.
+    /// The first lane of the half.
     lane: u8,
     wants: &'h WantsSwitchOff<'h>,
     /// The cost of a scan of all these facts, in instructions.

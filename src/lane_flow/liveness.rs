@@ -63,8 +63,8 @@ impl Liveness {
         self.blocks.get(&index)
     }
 
-    /// Returns true if a value that an instruction reads from a lane of a vector register, or writes to one, has to be followed. It can
-    /// reach EXEC, or it cannot reach the other half of EXEC either and may reveal the past.
+    /// Returns true if a value that an instruction reads from a lane of a vector register, or writes to one, has to be followed. Such a
+    /// value can reach this half of EXEC, or it can reach neither half and may reveal the past.
     pub(super) fn is_needed(&self, index: usize) -> bool {
         self.unneeded.binary_search(&index).is_err()
     }
@@ -247,7 +247,7 @@ impl Finder<'_> {
         )
     }
 
-    /// Returns true if the value that such an instruction writes is live after it.
+    /// Returns true if the value that a read or write of a vector register's lane produces is live after it.
     fn is_needed(&self, index: usize, after: &Live) -> bool {
         match self.code.instructions.get(index).map(|one| one.effect) {
             Some(Effect::ReadLane { dst, .. }) => registers(dst) & with_stack(after.scalars) != 0,

@@ -94,7 +94,7 @@ impl Transfer for Context<'_> {
         dword.unwrap_or(Value::Unknown)
     }
 
-    /// For a single lane, only the registers that hold scalar values are followed.
+    /// Returns true if a register is followed. For a single lane, only registers with scalar values are followed.
     fn is_followed(&self, register: MachineRegister) -> bool {
         match self.follow {
             Follow::Dwords => true,
@@ -143,7 +143,7 @@ impl Transfer for Context<'_> {
         state.set_vector_lane(register, lane, value);
     }
 
-    /// For a single lane, only the rows that are loaded into registers with scalar values are kept.
+    /// Returns true if a row is kept. For a single lane, only rows that are loaded into registers with scalar values are kept.
     fn is_kept(&self, slot: Slot) -> bool {
         match self.follow {
             Follow::Dwords => true,

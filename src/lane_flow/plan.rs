@@ -1,7 +1,7 @@
 //! The facts about the inactive lanes at each place of a function, independent of the masks of a wave. Debugging information can contain
 //! them.
 //!
-//! A plan is a decision tree of `tree` with both answers to every question. An instruction that writes nothing that the tree after it reads
+//! A plan is a decision tree of `tree` with both answers to every question. If an instruction writes nothing that the next tree reads, it
 //! has the same tree.
 
 use core::ops::Range;
@@ -268,7 +268,7 @@ impl FunctionFlow<'_> {
     }
 }
 
-/// Adds the facts at an instruction to the facts of those after it.
+/// Prepends the facts at an instruction to the facts of the later instructions.
 fn push(
     plans: &mut Vec<RangePlan>,
     instruction: &Instruction,
@@ -329,7 +329,7 @@ impl Asker<'_> {
                 return self.arrive(pc, decisions, depth);
             }
             Ok(WalkResult::Leaves) => return Ok(Some(LanePlan::Elsewhere)),
-            // Or the lane did not enter the function.
+            // The lane may also have stayed outside the function.
             Ok(WalkResult::Ends(_)) if !self.is_kernel => return Err(Reason::Caller),
             Ok(WalkResult::Ends(Some(pc))) => {
                 return self.tell(LanePlan::Ends { pc, left: None }, decisions, depth);
@@ -344,8 +344,8 @@ impl Asker<'_> {
         Ok(both(place, clear?, set?))
     }
 
-    /// Finds the next instruction that acts on the lanes with the decided bits, which resume at `pc`, and then their switch-off. If the
-    /// former cannot be found, the plan is right without it.
+    /// Finds the next instruction that acts on the lanes with the decided bits, and then their switch-off. The lanes resume at `pc`. If no
+    /// such instruction is found, the plan is right without it.
     fn arrive(
         &mut self,
         pc: u64,

@@ -28,9 +28,9 @@ const MOST_STEPS: usize = 1024;
 pub(crate) struct OffLane {
     /// Lanes 0 to 31, or 32 to 63.
     pub(crate) half: u8,
-    /// The instruction that switched it off. `None` if it did not enter the function.
+    /// The instruction that switched the lanes off. `None` if they did not enter the function.
     pub(crate) left: Option<u64>,
-    /// The possible combinations of its bits. The lane has one of them.
+    /// The possible combinations of the lanes' bits. Each lane has one of them.
     pub(crate) ways: Vec<Way>,
 }
 
@@ -82,7 +82,7 @@ impl Right {
 /// Returns the combinations of bits that lanes can have according to the plan of a place. Returns `None` if there are too many.
 ///
 /// * `known`: the known bits of the lanes.
-/// * `right`: returns the right places of a lane with a leaf of the plan.
+/// * `right`: returns the right places of lanes at a leaf of the plan.
 fn ways_of(
     plan: &LanePlan,
     known: &[(DwordPlace, bool)],
@@ -188,7 +188,7 @@ impl FunctionFlow<'_> {
     /// * `plan`: the facts about that instruction.
     ///
     /// # Errors
-    /// If the budget of the question is exceeded. If it costs more than the question may.
+    /// If the question costs more than its budget.
     pub(super) fn possible(
         &self,
         index: usize,

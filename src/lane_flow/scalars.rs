@@ -35,7 +35,7 @@ mod tests {
         map.get(&register).copied().unwrap_or(Value::Unknown)
     }
 
-    /// After any sequence of changes, the contents equal those of a map of all registers.
+    /// After any sequence of changes, the contents equal a map of all registers.
     #[test]
     fn few_values_are_kept_as_a_map_keeps_them() {
         let registers: Vec<MachineRegister> = (0..128).filter_map(numbered_scalar).collect();

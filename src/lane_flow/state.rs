@@ -93,14 +93,14 @@ impl State {
         state
     }
 
-    /// Returns the number of values that it lists.
+    /// Returns the number of listed values.
     pub(super) fn size(&self) -> usize {
         let vectors = self.vectors.iter().map(|(_, vector)| vector.size());
         let slots = self.rows.iter().map(|(_, vector)| vector.size());
         (self.scalars.len()).saturating_add(vectors.chain(slots).sum())
     }
 
-    /// Returns the number of bytes that it shares with no other state.
+    /// Returns the number of bytes that are not shared with another state.
     pub(super) fn bytes(&self) -> u64 {
         let scalars = self.scalars.len().saturating_mul(size_of::<Value>());
         let vectors = (Arc::strong_count(&self.vectors) == 1).then_some(&self.vectors);

@@ -132,7 +132,8 @@ impl<'c> Context<'c> {
         self.facts?.idle(self.half()?)
     }
 
-    /// Returns the next instruction, from one on, that is not skipped, and the registers that are forgotten before it: see [`Idle::next`].
+    /// Returns the next instruction that is not skipped, from a given one on, and the registers that are forgotten before it: see
+    /// [`Idle::next`].
     pub(super) fn next(&self, index: usize) -> (usize, u128) {
         self.idle().map_or((index, 0), |idle| idle.next(index))
     }
@@ -303,7 +304,8 @@ impl<'c> Context<'c> {
         }
     }
 
-    /// Applies a call. It preserves EXEC, the registers that the convention preserves, and those that the callee is known not to write.
+    /// Applies a call. It preserves EXEC, the registers that the convention preserves, and the registers that the callee is known not to
+    /// write.
     pub(super) fn call(&self, state: &mut State, index: usize) {
         let is_kept = self.code.call_keeps(self.callees, self.code.callee(index));
         let is_clobbered = |register| !is_kept(register);

@@ -1,6 +1,6 @@
-//! Finds the possible switch-offs at a place from its program counter alone, as a sample of a profiler has it.
+//! Finds the possible switch-offs at a place from only its program counter, as for a profiler's sample.
 //!
-//! No mask is read. The answer is unique if one instruction only can have switched a lane off on all paths from the entry to the place.
+//! No mask is read. The answer is unique if only one instruction can have switched a lane off on all paths from the entry to the place.
 
 use std::collections::BTreeSet;
 

@@ -39,7 +39,7 @@ impl LaneFlow<'_> {
     /// * `registers`: one register for a wave of 32 lanes; two for a wave of 64 lanes, the lower half first.
     ///
     /// # Errors
-    /// If the budget is exceeded. If it costs more than it may.
+    /// If the question costs more than its budget.
     pub(crate) fn uniformity(
         &self,
         pc: u64,
@@ -93,7 +93,7 @@ impl Home {
     }
 }
 
-/// A dword, by its location before the instruction with an index, and the half of the wave whose mask it would be.
+/// A dword before an instruction: the index of the instruction, the location, and the half of the wave whose mask the dword may be.
 type Wanted = (usize, Home, u8);
 
 struct Search<'s> {

@@ -14,7 +14,7 @@ pub(super) enum Value {
     Unknown,
     /// The bit of the followed lane; the other bits are unknown.
     Bit(bool),
-    /// The bit of the followed lane equals that of a dword at the stop, or its complement.
+    /// The bit of the followed lane equals a dword's bit at the stop, or its complement.
     BitOf { place: DwordPlace, inverted: bool },
     /// The whole dword.
     Word(u32),

@@ -139,13 +139,13 @@ impl machine_flow::Lanes for Vector {
 }
 
 impl Vector {
-    /// Returns the number of values that it lists, including itself.
+    /// Returns the number of listed values, plus one for the vector.
     pub(super) fn size(&self) -> usize {
         let lanes = self.lanes.0.as_ref().map_or(0, |lanes| lanes.len());
         lanes.saturating_add(1)
     }
 
-    /// Returns the number of bytes that it shares with no other.
+    /// Returns the number of bytes that are not shared with another vector.
     pub(super) fn bytes(&self) -> usize {
         let own = self
             .lanes

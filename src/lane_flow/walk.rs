@@ -82,7 +82,7 @@ impl Found {
 /// * `fuel`: the budget of instructions and bytes.
 ///
 /// # Errors
-/// A place at the stop whose bit decides where they go.
+/// A place at the stop whose bit decides where the lanes go.
 pub(super) fn walk(
     contexts: &Contexts<'_>,
     start: Start<'_>,

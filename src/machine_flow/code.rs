@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use petgraph::Direction;
+use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::DfsPostOrder;
 
@@ -71,6 +72,8 @@ pub(crate) struct Code {
     graph: OnceLock<Graph>,
     /// See [`order`](Code::order).
     order: OnceLock<Vec<usize>>,
+    /// The number of each block's strongly connected component.
+    components: OnceLock<Vec<usize>>,
     /// The vector registers whose lanes hold scalar values.
     lane_vectors: OnceLock<BTreeSet<MachineRegister>>,
 }
@@ -118,6 +121,7 @@ impl Code {
             callees: calls,
             graph: OnceLock::new(),
             order: OnceLock::new(),
+            components: OnceLock::new(),
             lane_vectors: OnceLock::new(),
             instructions,
         }
@@ -279,6 +283,16 @@ impl Code {
         order.get(index).copied().unwrap_or(0)
     }
 
+    /// Returns true if control can reach each of two instructions from the other.
+    pub(crate) fn reach_each_other(&self, one: usize, other: usize) -> bool {
+        let components = self.components.get_or_init(|| components(self.graph()));
+        let component = |index: usize| {
+            let block = self.starts.partition_point(|start| *start <= index);
+            components.get(block.checked_sub(1)?).copied()
+        };
+        component(one).is_some_and(|found| component(other) == Some(found))
+    }
+
     /// Returns the vector registers whose lanes hold scalar values.
     pub(crate) fn vectors_with_lanes(&self) -> impl Iterator<Item = MachineRegister> {
         let find = || lane_vectors(&self.instructions);
@@ -436,6 +450,18 @@ fn mark_starts(instructions: &[Instruction], jumps: &[Jump], flows: &mut [Flow])
 }
 
 /// Returns, for the first instruction of each block, its position in reverse postorder. The next block comes before the branch target.
+fn components(graph: &Graph) -> Vec<usize> {
+    let mut numbers = vec![0; graph.node_count()];
+    for (number, component) in kosaraju_scc(graph).into_iter().enumerate() {
+        for block in component {
+            if let Some(place) = numbers.get_mut(block.index()) {
+                *place = number;
+            }
+        }
+    }
+    numbers
+}
+
 fn order_of(graph: &Graph, count: usize) -> Vec<usize> {
     let mut order = vec![0; count];
     if graph.node_count() == 0 {

@@ -34,7 +34,7 @@ impl Contents {
         Arc::make_mut(self.lanes.get_or_insert_default()).insert(lane, number);
     }
 
-    /// Makes the numbers unknown for which `is_old` returns true.
+    /// Makes numbers unknown if `is_old` returns true for them.
     pub(super) fn forget(&mut self, is_old: impl Fn(Number) -> bool) {
         if is_old(self.own) {
             self.own = Number::Unknown;
@@ -50,12 +50,12 @@ impl Contents {
         }
     }
 
-    /// Returns true if `is_old` returns true for one of its numbers.
+    /// Returns true if `is_old` returns true for one of the numbers.
     pub(super) fn has(&self, is_old: impl Fn(Number) -> bool) -> bool {
         is_old(self.own) || self.lanes().any(|(_, number)| is_old(number))
     }
 
-    /// Returns the number of values that it lists.
+    /// Returns the number of listed values.
     pub(super) fn size(&self) -> usize {
         let lanes = self.lanes.as_ref().map_or(0, |lanes| lanes.len());
         lanes.saturating_add(1)

@@ -90,7 +90,7 @@ impl Expressions {
         Some(kept.get(usize::try_from(id).ok()?)?.expression.clone())
     }
 
-    /// Returns true if a number belongs to an instruction, or is computed from one that does.
+    /// Returns true if a number, or a number that it is computed from, belongs to an instruction.
     pub(super) fn is_of(&self, number: Number, at: u32) -> bool {
         match number {
             Number::Unknown | Number::Word(_) => false,

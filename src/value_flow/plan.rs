@@ -28,12 +28,12 @@ pub(crate) struct KeptValue {
 pub(crate) struct Kept {
     /// The values for each half, in the order of the variables. Empty if the budget was exceeded.
     pub(crate) halves: Vec<Vec<Option<KeptValue>>>,
-    /// For each half, the values of the argument registers, from v0 on, at a call, if the instruction is its return address. A value is
-    /// `None` if it cannot be read after the call.
+    /// The values of the argument registers at a call, from v0 on, for each half. Empty unless the instruction is the return address of the
+    /// call. A value is `None` if it cannot be read after the call.
     pub(crate) arguments: Vec<Vec<Option<Recipe>>>,
     /// The called function, if it is known. The inner frame can belong to another function, to which the callee jumped.
     pub(crate) callee: Option<u64>,
-    /// The registers among these that the convention does not preserve, but that neither the callee nor its callees write.
+    /// The registers to read that the convention does not preserve, but that neither the callee nor its callees write.
     pub(crate) left_alone: Vec<MachineRegister>,
     /// The number of instructions that were followed.
     pub(crate) instructions: usize,

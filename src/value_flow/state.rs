@@ -96,7 +96,7 @@ impl State {
         }
     }
 
-    /// Makes the numbers unknown for which `is_old` returns true, since their instruction is executed again.
+    /// Makes numbers unknown if `is_old` returns true for them, since their instruction is executed again.
     pub(super) fn forget(&mut self, is_old: impl Fn(Number) -> bool) {
         if self.scalars.iter().any(|(_, number)| is_old(number)) {
             self.scalars.change(|_, number| match is_old(number) {
@@ -157,7 +157,7 @@ impl State {
         is_new
     }
 
-    /// Returns the number of values that it lists.
+    /// Returns the number of listed values.
     pub(super) fn size(&self) -> usize {
         let vectors = self.vectors.iter().map(|(_, vector)| vector.size());
         let rows = self.rows.iter().map(|(_, row)| row.size());
@@ -165,7 +165,7 @@ impl State {
         vectors.chain(rows).fold(others, usize::saturating_add)
     }
 
-    /// Returns an upper bound of the number of bytes that it shares with no other.
+    /// Returns an upper bound of the number of bytes that are not shared with another state.
     pub(super) fn bytes(&self) -> u64 {
         /// The bytes per value, including its key.
         const VALUE: u64 = 64;

@@ -73,7 +73,7 @@ impl Context<'_> {
     }
 }
 
-/// The contents to which a range refers that begins with an instruction that writes the place.
+/// The contents that a range refers to, if it begins with an instruction that writes the place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meant {
     Before,
@@ -368,7 +368,7 @@ impl Step<'_, '_> {
         }
     }
 
-    /// Applies a call. It preserves the registers that the convention preserves, and those that the callee is known not to write.
+    /// Applies a call. It preserves the registers that the convention preserves, and the registers that the callee is known not to write.
     fn call(&self, state: &mut State) {
         let code = self.context.code;
         let callee = code.callee(self.at as usize);

@@ -1,1 +1,1 @@
-//! Nothing: see `Cargo.toml`.
+//! Has no contents: see `Cargo.toml`.

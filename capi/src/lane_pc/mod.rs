@@ -123,8 +123,8 @@ pub(crate) struct Writer {
 
 /// A writer of lane PCs: the places at which inactive lanes wait. Free it with `hetdwarf_free`.
 ///
-/// Begin a function, then its regions in the order of the code. Each region has masks and phases, and a phase can contain regions. End what
-/// was begun last first. If only the blocks of a function are known, `hetdwarf_lane_pcs_add_graph` finds its regions.
+/// Begin a function, then its regions in the order of the code. Each region has masks and phases, and a phase can contain regions. End them
+/// in reverse order. If only the blocks of a function are known, `hetdwarf_lane_pcs_add_graph` finds its regions.
 #[derive(Debug)]
 pub struct hetdwarf_lane_pcs {
     _private: [u8; 0],
@@ -442,7 +442,7 @@ pub unsafe extern "C" fn hetdwarf_lane_pcs_whole_wave(
     })
 }
 
-/// Ends what was begun last: a phase, a region or the function. Ending the function checks it.
+/// Ends the phase, region or function that was begun last. Ending the function checks it.
 ///
 /// Errors: `HETDWARF_NOT_FOUND` if nothing was begun; `HETDWARF_MALFORMED` or `HETDWARF_UNSUPPORTED` if the regions of the function do not
 /// nest. The function is then dropped.

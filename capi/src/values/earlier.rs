@@ -1,4 +1,4 @@
-//! Describes values that the debugging information does not give: what keeps them, and since when.
+//! Describes values that the debugging information does not give: their sources, and the time at which the variables had them.
 
 use core::ffi::c_char;
 
@@ -12,8 +12,8 @@ use crate::plain::{self, sized};
 use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::stop::lane_of;
 
-/// A value in a lane that the debugging information does not give. It may have changed since. Strings belong to the values; NULL if there is
-/// none.
+/// A value in a lane that the debugging information does not give. The variable may have changed since. Strings belong to the values, and
+/// are NULL if absent.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hetdwarf_earlier {
@@ -25,9 +25,9 @@ pub struct hetdwarf_earlier {
     pub padding: u32,
     /// The source of the value: `kernarg`, `call-site`, `register`, `slot` or `computed`.
     pub origin: *const c_char,
-    /// Since when, as text: `at entry`, `as of line 12` or, without a line, `as of 0x1a40`.
+    /// The time at which the variable had the value, as text: `at entry`, `as of line 12` or, without a line, `as of 0x1a40`.
     pub text: *const c_char,
-    /// The address of the process at which the debugging information gave it last; 0 of a value on entry.
+    /// The address in the process at which the debugging information last gave the value. 0 for a value on entry.
     pub pc: u64,
     /// The path of the source file there.
     pub path: *const c_char,
@@ -66,17 +66,18 @@ impl Values {
     }
 }
 
-/// Returns the source of a value that the debugging information does not give in a lane, and the time since which it is known.
+/// Describes a value in a lane that the debugging information does not give: its source, and the time at which the variable had it.
 ///
 /// * `index`: below the count.
 /// * `lane`: the lane.
 /// * `earlier`: its `size` is set; the rest is written.
 ///
 /// Errors: `HETDWARF_NOT_FOUND` if there is no such value, if the state of the lane is neither `HETDWARF_LANE_ENTRY` nor
-/// `HETDWARF_LANE_LAST_KNOWN`, and of a part: the value that it is a part of says it. `HETDWARF_INVALID_ARGUMENT` if there is no such lane.
+/// `HETDWARF_LANE_LAST_KNOWN`, or if the value is a part: query the value that contains it. `HETDWARF_INVALID_ARGUMENT` if there is no such
+/// lane.
 ///
 /// # Safety
-/// Pointers are NULL or as said above.
+/// Each pointer is NULL or meets the requirements above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hetdwarf_values_earlier(
     values: *const hetdwarf_values,

@@ -1,4 +1,4 @@
-//! The arguments of `core`, and of a core in place of a code object.
+//! The arguments of `core`, and the arguments that select a core in place of a code object.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -139,7 +139,7 @@ pub(crate) enum GroupByName {
     None,
 }
 
-/// The code objects of a core that are not in it.
+/// The files and folders with code objects that are missing from a core.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CoreObjects {
     /// Use this file for a missing or stripped code object, matched by content or placed at LOAD
@@ -151,13 +151,13 @@ pub(crate) struct CoreObjects {
 }
 
 impl CoreObjects {
-    /// The files that are named.
+    /// Returns the named files.
     fn files(&self) -> impl Iterator<Item = &Path> {
         self.given.iter().map(|given| object_and_load(given).0)
     }
 }
 
-/// The file and the load address of `OBJ[@LOAD]`.
+/// Splits `OBJ[@LOAD]` into the file and the load address.
 pub(crate) fn object_and_load(given: &Path) -> (&Path, Option<u64>) {
     if let Some((path, address)) = given.to_str().and_then(|text| text.rsplit_once('@')) {
         let number = match address.strip_prefix("0x") {
@@ -172,7 +172,7 @@ pub(crate) fn object_and_load(given: &Path) -> (&Path, Option<u64>) {
 }
 
 impl CoreArguments {
-    /// The files that are read.
+    /// Returns the files that are read.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &Path> {
         self.files
             .iter()
@@ -182,7 +182,7 @@ impl CoreArguments {
 }
 
 impl CoreChoice {
-    /// The files that are read.
+    /// Returns the files that are read.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.core
             .iter()
@@ -192,7 +192,7 @@ impl CoreChoice {
 }
 
 impl CoreObjectChoice {
-    /// The files that are read.
+    /// Returns the files that are read.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.core
             .iter()
@@ -201,7 +201,7 @@ impl CoreObjectChoice {
     }
 }
 
-/// A core in place of a code object, whose waves `--wave` chooses from.
+/// The choice of a wave in a core, for commands that otherwise take a code object and `--wave`.
 #[derive(Debug, Args)]
 pub(crate) struct CoreChoice {
     /// Read the wave from a core file instead of OBJECT (give the option twice for separate GPU and host files). --wave
@@ -212,7 +212,7 @@ pub(crate) struct CoreChoice {
     pub(crate) objects: CoreObjects,
 }
 
-/// A core in place of a code object, which is one of its own.
+/// The choice of a code object in a core, for commands that otherwise take the code object itself.
 #[derive(Debug, Args)]
 pub(crate) struct CoreObjectChoice {
     /// Read the code object from a core file (give the option twice for separate GPU and host files)

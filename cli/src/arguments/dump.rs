@@ -62,7 +62,7 @@ file, isa, discriminator, op_index, flags)
   gdb_index           --gdb-index: version, units, type_units, addresses, symbols
 Offsets and addresses are strings, \"0x…\"; so are constants that may pass 2^53. Bytes are hexadecimal digits.";
 
-/// The parts that are asked for, with the offset that alone is printed. The options come from the library's table.
+/// The selected parts, each with the offset to which its output is limited, if any. The options come from the library's table.
 #[derive(Debug)]
 pub(crate) struct PartChoice {
     pub(crate) chosen: Vec<(Part, Option<u64>)>,
@@ -114,7 +114,7 @@ impl FromArgMatches for PartChoice {
     }
 }
 
-/// An offset, or none where nothing follows the option.
+/// Parses an offset. Returns None if no offset follows the option.
 fn parse_optional_offset(text: &str) -> Result<Option<u64>, String> {
     match text {
         "" => Ok(None),
@@ -204,7 +204,7 @@ pub(crate) struct DumpArguments {
     pub(crate) format: Format,
 }
 
-/// The name of a tag.
+/// Parses the name of a tag.
 fn parse_tag(text: &str) -> Result<String, String> {
     match is_tag_name(text) {
         true => Ok(text.to_owned()),
@@ -212,7 +212,7 @@ fn parse_tag(text: &str) -> Result<String, String> {
     }
 }
 
-/// Which names a dump has.
+/// The naming style of a dump.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DumpStyle {
     /// Names of all registers and address spaces.

@@ -24,7 +24,7 @@ pub(crate) enum DialectName {
     Dwarf6,
 }
 
-/// Which code object of a file.
+/// The choice of a code object in a file, and of the way to read it.
 #[derive(Debug, Args)]
 pub(crate) struct ObjectArguments {
     /// Choose the code object for this target (gfx90a, gfx90a:xnack+)
@@ -44,13 +44,13 @@ pub(crate) struct ObjectArguments {
 }
 
 impl ObjectArguments {
-    /// The files that are read besides.
+    /// Returns the other files that are read.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.dwo.as_deref().into_iter()
     }
 }
 
-/// Exactly as specified, or as known compilers emit it.
+/// The choice between reading DWARF exactly as specified and reading it as known compilers emit it.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct StrictArguments {
     /// Read the DWARF exactly as specified, even where known compilers mean something else

@@ -1,18 +1,18 @@
-//! A part of the files, for a machine of many.
+//! A part of the files, for checks that are distributed over several machines.
 
 use core::str::FromStr;
 
 /// Every N-th file of a sorted list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shard {
-    /// Which part, from 0.
+    /// The index of this part, from 0.
     index: usize,
-    /// How many parts there are.
+    /// The number of parts.
     count: usize,
 }
 
 impl Default for Shard {
-    /// All files.
+    /// Returns the shard that has all files.
     fn default() -> Shard {
         Shard { index: 0, count: 1 }
     }
@@ -24,7 +24,7 @@ impl Shard {
         self.count > 1
     }
 
-    /// Returns true if the file with a number, from 0, is in it.
+    /// Returns true if the shard has the file with this number, counted from 0.
     pub(crate) fn has(self, number: usize) -> bool {
         number.checked_rem(self.count) == Some(self.index)
     }

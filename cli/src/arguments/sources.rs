@@ -1,10 +1,10 @@
-//! Where the source of a program is.
+//! The arguments that locate a program's source.
 
 use std::path::Path;
 
 use clap::Args;
 
-/// Where the source is, if it is not in the debugging information.
+/// The location of the source, if it is not in the debugging information.
 #[derive(Debug, Args)]
 pub(crate) struct SourceArguments {
     /// Search this directory for source files, or with OLD=NEW replace the prefix OLD of source paths by NEW. No other
@@ -18,7 +18,7 @@ pub(crate) struct SourceArguments {
     pub(crate) source_dirs: Vec<String>,
 }
 
-/// Checks that there is the folder that an argument names.
+/// Checks that the folder of an argument exists.
 fn with_folder(given: &str) -> Result<String, String> {
     let folder = given.split_once('=').map_or(given, |(_, new)| new);
     match Path::new(folder).metadata() {

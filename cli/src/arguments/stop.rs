@@ -11,16 +11,16 @@ use super::format::Format;
 use super::object::{ObjectArguments, StrictArguments};
 use super::sources::SourceArguments;
 
-/// Which frames.
+/// The choice of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FrameChoice {
-    /// The one with this number, 0 for the innermost.
+    /// The frame with this number; 0 is the innermost.
     One(usize),
-    /// All, the innermost first.
+    /// All frames, the innermost first.
     All,
 }
 
-/// Which wave is asked about: that of a file, or one of a core; and how its code object is read.
+/// The choice of a wave in a snapshot or a core, and of the way to read its code object.
 #[derive(Debug, Args)]
 pub(crate) struct WaveArguments {
     #[command(flatten)]
@@ -32,7 +32,7 @@ pub(crate) struct WaveArguments {
     pub(crate) core: CoreChoice,
 }
 
-/// Which wave is asked about: that of a file, with the code object that it runs, or one of a core.
+/// The choice of a wave: a snapshot with the code object that it runs, or a wave of a core.
 #[derive(Debug, Args)]
 pub(crate) struct StopArguments {
     /// The code object, or a bundle or host program that contains it

@@ -61,7 +61,7 @@ pub(crate) struct SymbolizeArguments {
     pub(crate) format: SymbolizeFormat,
 }
 
-/// How symbolized addresses are printed.
+/// The output format of symbolized addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SymbolizeFormat {
     /// Text for people.

@@ -18,12 +18,12 @@ use hetdwarf::wave::{Memory, Recorder, Snapshot, Wave};
 /// The most bytes of memory in a snapshot. The file has two hexadecimal digits for each byte, and commands read files of up to 256 MiB.
 const MOST: u64 = 100 << 20;
 
-/// The output limits: in bytes for any core, and in bytes for each byte of the core. The output for real cores is about ten times their
-/// size. A small malicious file can name the same memory for each of its waves.
+/// The output limits: in bytes for any core, and in bytes for each byte of the core. The output for a real core is about ten times its
+/// size. The limits stop a small malicious file that names the same memory for each of its waves.
 const MOST_WRITTEN: u64 = 1 << 30;
 const PER_BYTE: u64 = 1 << 10;
 
-/// The levels of pointers in variables that are followed.
+/// The number of pointer levels that are followed from variables.
 const LEVELS: u32 = 3;
 
 /// Writes `wave-INDEX.json` for each wave, with INDEX from 1, and `object-N.hsaco` for each code object that was found, with N from 0.

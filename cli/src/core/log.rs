@@ -44,7 +44,7 @@ pub(crate) struct OpenedLog<'l> {
     options: StopOptions,
     /// The bytes of the code objects that were given.
     objects: Vec<&'l [u8]>,
-    /// The size of the code objects, by which the work for questions is limited.
+    /// The limits, which depend on the size of the code objects.
     limits: Limits,
 }
 
@@ -76,7 +76,7 @@ impl OpenedLog<'_> {
         Meter::new(&self.limits, length)
     }
 
-    /// Writes `wave-INDEX.json` for each wave of which the log has the registers, with INDEX from 1, and `object-N.hsaco` for each code object,
+    /// Writes `wave-INDEX.json` for each wave whose registers are in the log, with INDEX from 1, and `object-N.hsaco` for each code object,
     /// with N from 0. A log has no memory except LDS.
     pub(super) fn export(&self, folder: &Path, outputs: &mut Outputs) -> Result<(), Failure> {
         std::fs::create_dir_all(folder).map_err(|error| Failure::in_file(folder, error))?;

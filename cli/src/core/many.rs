@@ -64,7 +64,7 @@ pub(super) fn processes(files: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     processes.into_values().collect()
 }
 
-/// The half of a core that a file is, according to its ELF header.
+/// The kind of a core file, according to its ELF header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Half {
     /// A file that the runtime writes about a GPU.
@@ -93,7 +93,7 @@ fn numbers(file: &Path) -> impl Iterator<Item = &str> {
     parts.filter(|part| !part.is_empty())
 }
 
-/// The results for a core: records for reports, or lines of JSON.
+/// The results for a core: records for reports, or JSON lines.
 struct Kept {
     records: Vec<WaveRecord>,
     lines: Vec<String>,
@@ -300,7 +300,7 @@ mod tests {
             grouped(&["gpucore.10", "core.10.1", "core.10.2"]),
             [["core.10.1"], ["core.10.2"], ["gpucore.10"]]
         );
-        // The last number is that of the process.
+        // The last number is the process ID.
         assert_eq!(
             grouped(&["node3-gpucore.14", "core.14", "core.3"]),
             [vec!["core.3"], vec!["node3-gpucore.14", "core.14"]]

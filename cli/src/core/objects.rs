@@ -20,9 +20,9 @@ use super::super::packages::ObjectFile;
 
 /// The code objects that were found.
 pub(super) struct Found<'data> {
-    /// Their files, in the order of the runtime's list and then of the arguments.
+    /// The files of the code objects, first in the order of the runtime's list and then of the arguments.
     pub(super) images: Vec<Image<'data>>,
-    /// Their origins.
+    /// The origin of each code object.
     pub(super) objects: Vec<FoundObject>,
     /// The problems with code objects that the user gave.
     pub(super) problems: Vec<ProblemDocument>,
@@ -55,7 +55,7 @@ pub(super) fn find<'data>(
     Ok(found)
 }
 
-/// Returns the code objects that were not found, with advice on how to supply them.
+/// Returns a problem for each code object that was not found, with advice on how to supply it.
 pub(super) fn lost(process: &Process<'_>, found: &Found<'_>) -> Vec<ProblemDocument> {
     let objects = process.objects().iter().zip(&found.images);
     (0..)
@@ -241,7 +241,7 @@ impl Found<'_> {
         })
     }
 
-    /// Returns true if the runtime's URI of a code object names a file of this name.
+    /// Returns true if this path has the file name in the runtime's URI of a code object.
     fn is_named(&self, index: usize, path: &Path) -> bool {
         let object = self.objects.get(index);
         let source = object.and_then(|object| ObjectSource::parse(object.uri.raw()));

@@ -51,7 +51,7 @@ pub(super) fn write_log(
     write_page(output, document, page, arguments)
 }
 
-/// Returns the title of a page. The folder of a file means nothing to its readers.
+/// Returns the title of a page. It leaves out the folder of the file, which means nothing to readers of the page.
 fn title(arguments: &CoreArguments) -> Untrusted<'static> {
     let files = arguments.files.iter();
     let names = names(

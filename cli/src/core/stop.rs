@@ -21,7 +21,7 @@ use super::super::progress::Progress;
 use super::source::{Ask, WaveSource};
 use super::{in_files, log, objects};
 
-/// The wave that arguments choose.
+/// The choice of a wave by arguments.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen<'c> {
     pub(crate) object: Option<&'c Path>,
@@ -108,7 +108,7 @@ pub(crate) fn first_file(core: &CoreChoice) -> &Path {
     first.map_or(Path::new(""), |path| input_name(path))
 }
 
-/// A core with its code objects, as arguments choose them.
+/// An open core with its code objects.
 pub(crate) struct Opened<'c> {
     pub(crate) core: &'c GpuCore<'c>,
     pub(crate) programs: &'c Programs<'c>,

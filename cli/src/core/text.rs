@@ -119,11 +119,11 @@ impl<'p> Printer<'p> {
             let of_state = waves.iter().filter(|wave| wave.state == state);
             of_state.count()
         };
-        // The verdict says that there are none, and why.
+        // The verdict already says that there are no waves, and why.
         if waves.is_empty() {
             return Ok(());
         }
-        // A computer can have idle GPUs.
+        // Idle GPUs of the computer are left out.
         let busy: BTreeSet<u32> = waves.iter().map(|wave| wave.gpu_id).collect();
         let targets: BTreeSet<String> = self
             .document
@@ -297,7 +297,7 @@ impl<'p> Printer<'p> {
         let Some(frame) = own_frame(stop) else {
             return Ok(());
         };
-        // Waiting lanes show the variables of the position where they wait.
+        // For waiting lanes, the variables at the position where they wait are shown.
         let lanes: Vec<Lane> = frame.wave_size().all_lanes().collect();
         let request = VarsRequest::default().lanes(LaneChoice::These(&lanes));
         let mut document = match VarsDocument::new(&frame.whole(), &request) {
@@ -318,7 +318,7 @@ impl<'p> Printer<'p> {
             return Ok(());
         }
         for content in &mut document.frames {
-            // The wave's registers are printed with its stack.
+            // The wave's registers are already printed with its stack.
             content.entry.clear();
         }
         let places = inactive_places(&frame, None);

@@ -1,4 +1,4 @@
-//! How a text of the console can go on: commands, variables, registers and members.
+//! Completes input in the console: commands, variables, registers and members.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ use super::registers::Registers;
 use super::session::{Answer, Session};
 use super::stack::frame_of;
 
-/// How deep members are looked for in structures without a name.
+/// The maximum nesting of bases and unnamed structures in which members are looked for.
 const DEEPEST: usize = 8;
 
-/// Names, and what they are for the editor.
+/// Names, with the kind by which the editor marks them.
 type Names = (Vec<String>, &'static str);
 
 impl<'s> Session<'s> {
-    /// Lists how a text of the console can go on.
+    /// Lists the possible completions of a text in the console.
     pub(super) fn completions(&mut self, request: &Request) -> Answer<'s> {
         let text = request.text("text")?.ok_or("text: it is missing")?;
         let column = request.needed("column")?;
@@ -30,7 +30,7 @@ impl<'s> Session<'s> {
             Some(number) => self.handles.frame(number)?,
             None => self.current,
         };
-        // Columns count units of UTF-16.
+        // The protocol counts columns in UTF-16 units.
         let units = self.numbering.columns_before(column);
         let numbering = self.numbering;
         let before = first_units(text, units);
@@ -61,7 +61,7 @@ impl<'s> Session<'s> {
             add((names.map(str::to_owned).collect(), "keyword"));
         }
         if !matches!(before.trim_start(), "wave " | "lane ") {
-            // Where nothing is known of the frame nothing but commands is offered.
+            // If the frame is unknown, only commands are offered.
             if let Ok(names) = self.names(id, before, &word) {
                 add(names);
             }
@@ -69,7 +69,7 @@ impl<'s> Session<'s> {
         Ok(Body::Completions { targets })
     }
 
-    /// Returns the names that can stand after a text.
+    /// Returns the names that can follow a text.
     fn names(&mut self, id: FrameId, before: &str, word: &str) -> Result<Names, String> {
         let parent = before.strip_suffix("->").or(before.strip_suffix('.'));
         self.with_stop(id.wave, |session, stop| {
@@ -88,7 +88,7 @@ impl<'s> Session<'s> {
     }
 }
 
-/// Returns the start of a text that has so many units of UTF-16.
+/// Returns the first `units` UTF-16 units of a text.
 fn first_units(text: &str, units: usize) -> &str {
     let mut left = units;
     let fits = |(_, one): &(usize, char)| match left.checked_sub(one.len_utf16()) {
@@ -107,7 +107,7 @@ fn units_of(text: &str) -> u64 {
     text.encode_utf16().count() as u64
 }
 
-/// Returns the end of a text that is the operand of a member access: names, indices and members.
+/// Returns the operand of a member access at the end of a text, such as `a.b[1]`.
 fn operand(text: &str) -> &str {
     let mut start = text.len();
     for (at, one) in text.char_indices().rev() {
@@ -120,7 +120,7 @@ fn operand(text: &str) -> &str {
     text.get(start..).unwrap_or_default()
 }
 
-/// Returns the names of the members of what an expression is, or points to.
+/// Returns the names of the members of an expression, or of the structure that it points to.
 fn members_of(frame: &StopFrame<'_, '_, '_>, expression: &str) -> Result<Vec<String>, String> {
     let lanes = frame.wave_size().all_lanes();
     let active = lanes.filter(|lane| frame.is_active(*lane)).take(1);
@@ -145,7 +145,7 @@ fn add_members(types: &TypeTable, ty: TypeId, depth: usize, names: &mut Vec<Stri
     for member in members {
         match &member.name {
             Some(name) if !member.is_base => names.push(name.clone()),
-            // The members of a base and of a structure without a name are named like one's own.
+            // Members of a base or of an unnamed structure are named like direct members.
             _ if depth < DEEPEST => add_members(types, member.ty, depth.saturating_add(1), names),
             _ => {}
         }

@@ -7,7 +7,7 @@ use super::session::Session;
 use super::stack::frame_of;
 use super::thread::name;
 
-/// How many waves a command lists.
+/// The most waves that a command lists.
 const MOST_WAVES: usize = 200;
 
 /// The commands of the console, each with its effect.
@@ -26,7 +26,7 @@ pub(super) const COMMANDS: [(&str, &str); 5] = [
 ];
 
 impl Session<'_> {
-    /// Does what a command says; None if a text is none.
+    /// Executes a command of the console. Returns None if the text is not a command.
     pub(super) fn command(&mut self, text: &str, id: FrameId) -> Option<Result<String, String>> {
         let mut words = text.split_whitespace();
         let answer = match (words.next()?, words.next(), words.next()) {
@@ -103,7 +103,7 @@ impl Session<'_> {
     }
 }
 
-/// Returns true for a word that no expression has after a name.
+/// Returns true if a text is a single word. No expression has two words in a row, so a word after a command name cannot be part of one.
 fn is_word(text: &str) -> bool {
     text.chars().all(|one| one.is_alphanumeric() || one == '_')
 }

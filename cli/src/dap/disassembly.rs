@@ -72,7 +72,7 @@ impl<'s> Session<'s> {
         let count = usize::try_from(count).unwrap_or(0);
         let back = usize::try_from(skipped.min(0).unsigned_abs()).unwrap_or(0);
         let before = code.before(wanted, back);
-        // Editors want the requested number of instructions, even if it reaches before the start of the code.
+        // An editor expects exactly the requested number of instructions, even if they would start before the code.
         let missing = back.saturating_sub(before.len());
         let first = before.first().copied().unwrap_or(wanted);
         let mut listed: Vec<DisassembledInstruction> = (1..=missing)

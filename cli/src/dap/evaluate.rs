@@ -1,4 +1,4 @@
-//! Expressions of the user.
+//! Evaluates expressions of the user.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use super::stack::frame_of;
 use super::variables::{Shown, answer};
 
 impl<'s> Session<'s> {
-    /// Evaluates an expression in a frame, or does what a command says.
+    /// Evaluates an expression in a frame, or executes a command of the console.
     pub(super) fn evaluate(&mut self, request: &Request) -> Answer<'s> {
         let text = request.text("expression")?;
         let text = text.ok_or("expression: it is missing")?.trim();
@@ -42,7 +42,7 @@ impl<'s> Session<'s> {
             };
             let root = Root::Expression(Rc::from(text));
             let found = match context {
-                // A watch of lanes is about all of them, whichever is in focus.
+                // `lanes` is about all lanes, regardless of the lane in focus.
                 Some("lanes") => session.shown_in_all(id, root, &shown)?,
                 _ => session.shown(&frame, &mut None, id, root, &shown)?,
             };

@@ -1,4 +1,4 @@
-//! The formats of values and frames that the editor asks for. Source: Debug Adapter Protocol, `ValueFormat` and `StackFrameFormat`.
+//! The formats that the editor requests for values and frames. Source: Debug Adapter Protocol, `ValueFormat` and `StackFrameFormat`.
 
 use hetdwarf::arch::Lane;
 use hetdwarf::debug_info::VariableKind;
@@ -14,14 +14,14 @@ use super::value::{lane_text, summary};
 pub(super) struct Format {
     /// True if integers are hexadecimal.
     pub(super) hex: bool,
-    /// True if frames are named with their parameters, and with which of their types, names and values.
+    /// True if the name of a frame includes its parameters. The next three fields select their types, names and values.
     pub(super) parameters: bool,
     types: bool,
     names: bool,
     values: bool,
-    /// True if frames are named with their lines.
+    /// True if the name of a frame includes its line.
     line: bool,
-    /// True if frames are named with their code objects.
+    /// True if the name of a frame includes its code object.
     module: bool,
 }
 
@@ -29,7 +29,7 @@ impl Format {
     /// Reads the `format` of a request.
     ///
     /// # Errors
-    /// If it is no object, or a field is neither true nor false.
+    /// If it is not an object, or a field is not a Boolean.
     pub(super) fn of(request: &Request) -> Result<Format, String> {
         let format = field(&request.arguments, "format");
         if !(format.is_null() || format.is_object()) {
@@ -51,7 +51,7 @@ impl Format {
             line: flag("line")?,
             module: flag("module")?,
         };
-        // Without a choice, the names are shown.
+        // If neither names, types nor values are selected, names are shown.
         let names = format.names || !(format.types || format.values);
         Ok(Format { names, ..format })
     }
@@ -65,7 +65,7 @@ impl Format {
 
     /// Returns the name of a frame in this format.
     ///
-    /// * `variables`: the variables of the frame, if parameters are asked for and were read.
+    /// * `variables`: the variables of the frame, if parameters were requested and could be read.
     /// * `lane`: the lane in focus.
     pub(super) fn frame_name(
         self,

@@ -1,9 +1,10 @@
-//! References that the editor gets: to frames, scopes, variables and parts of values. A wave never goes on, so that they stay valid.
+//! References that the editor receives: to frames, scopes, variables and parts of values. A stopped wave never continues, so they stay
+//! valid.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// How many references there may be in a session.
+/// The most references of a session.
 const MOST: usize = 1 << 20;
 
 /// A frame of a wave.
@@ -28,10 +29,10 @@ pub(super) enum ScopeKind {
     VectorRegisters,
 }
 
-/// A value that each lane has its own of.
+/// A value that differs from lane to lane.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Root {
-    /// A variable, by its place among those of the frame.
+    /// A variable, by its index among the variables of the frame.
     Variable(usize),
     /// An expression.
     Expression(Rc<str>),
@@ -39,16 +40,16 @@ pub(super) enum Root {
     Register(u16),
 }
 
-/// The thing that a reference stands for.
+/// The target of a reference.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Handle {
     Frame(FrameId),
     Scope(FrameId, ScopeKind),
     /// The lanes of a value.
     Lanes(FrameId, Root),
-    /// The parts of a value in a lane: those of the part that a path of numbers leads to.
+    /// The parts of a value in a lane. The path of part numbers leads from the value to a nested part.
     Parts(FrameId, Root, u8, Rc<[u64]>),
-    /// A source file, by the number that the session has for it.
+    /// A source file, by its number in the session.
     Source(usize),
 }
 
@@ -60,10 +61,10 @@ pub(super) struct Handles {
 }
 
 impl Handles {
-    /// Returns the number of a reference; equal ones have one number.
+    /// Returns the number of a reference. Equal references have the same number.
     ///
     /// # Errors
-    /// If there are too many.
+    /// If there are too many references.
     pub(super) fn number(&mut self, handle: Handle) -> Result<i64, String> {
         if let Some(number) = self.numbers.get(&handle) {
             return Ok(*number);
@@ -79,7 +80,7 @@ impl Handles {
         Ok(number)
     }
 
-    /// Returns what a number stands for.
+    /// Returns the target of a reference number.
     ///
     /// # Errors
     /// If no reference has this number.
@@ -89,10 +90,10 @@ impl Handles {
         handle.ok_or_else(|| format!("there is no reference {number}"))
     }
 
-    /// Returns the frame that a number stands for.
+    /// Returns the frame to which a reference number refers.
     ///
     /// # Errors
-    /// If it stands for none.
+    /// If the number does not refer to a frame.
     pub(super) fn frame(&self, number: i64) -> Result<FrameId, String> {
         match self.get(number)? {
             Handle::Frame(frame) => Ok(*frame),

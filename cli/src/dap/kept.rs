@@ -1,4 +1,4 @@
-//! Keeps the variables of the frames that were asked for last. A stopped wave never continues, so they stay valid.
+//! Caches the variables of the most recently requested frames. A stopped wave never continues, so they stay valid.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ pub(super) struct Kept(VecDeque<(Key, Rc<[VariableDocument]>)>);
 type Key = (FrameId, bool);
 
 impl Kept {
-    /// Returns the variables of a frame in a format; those that are not kept are read.
+    /// Returns the variables of a frame in a format. Reads them if they are not cached.
     ///
     /// # Errors
     /// Returns the error of `read`.

@@ -64,7 +64,7 @@ impl Reference {
         self.space == AddressSpace::None
     }
 
-    /// Returns the address that a pointer has, unless it is null or not fully known.
+    /// Returns the address in a pointer, unless the pointer is null or not fully known.
     pub(super) fn of_pointer(space: AddressSpace, lane: Lane, bits: &Bits) -> Option<Reference> {
         let mut number = [0; 8];
         if !bits.is_complete() || bits.bytes.len() > number.len() {
@@ -102,7 +102,7 @@ impl Reference {
         }
     }
 
-    /// Returns the address in the memory that it is in: a flat address may be one of private or local memory. Compilers omit the space of
+    /// Returns the address in its actual memory: a flat address may refer to private or local memory. Compilers omit the address space of
     /// flat pointers.
     pub(super) fn seen_from(self, apertures: Option<Apertures>) -> Reference {
         if !matches!(self.space, AddressSpace::None | AddressSpace::Generic) {

@@ -135,8 +135,8 @@ impl<'c> Connection<'c> {
         let (body, message) = match answer {
             Ok(body) => (body, None),
             Err(text) => {
-                // The identifier is for the editor's log, and the same for all errors. The editor shows errors of expressions and sources
-                // at their place.
+                // The identifier is for the editor's log, and is the same for all errors. The editor shows the errors of these requests at
+                // their places, so it need not show a message for them.
                 let show_user = !["evaluate", "completions", "source"].contains(&&*request.command);
                 let error = ErrorMessage {
                     id: 1,
@@ -168,7 +168,7 @@ impl<'c> Connection<'c> {
         })
     }
 
-    /// Reports a problem that is not related to a request.
+    /// Reports a problem that does not concern a request.
     pub(super) fn complain(&mut self, message: &str) -> std::io::Result<()> {
         self.event(Event::Output {
             category: "stderr",

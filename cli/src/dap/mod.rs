@@ -1,7 +1,7 @@
-//! `hetdwarf dap`: the Debug Adapter Protocol, so that editors can open cores.
+//! `hetdwarf dap`: implements the Debug Adapter Protocol, so that editors can open cores.
 //!
-//! A session opens one core, log or snapshot. Nothing runs: the waves are as they stopped. Threads of the protocol are waves, and the lanes
-//! of a variable are its children.
+//! A session opens one core, log or snapshot. Nothing runs: the waves stay as they stopped. The protocol's threads are waves, and the
+//! children of a variable are its lanes.
 //!
 //! Source: Debug Adapter Protocol, <https://microsoft.github.io/debug-adapter-protocol/>.
 
@@ -35,7 +35,7 @@ use super::arguments::DapArguments;
 use super::failure::{Exit, Failure};
 use message::Connection;
 
-/// How many editors may be connected at once.
+/// The most editors that can be connected at once.
 const MOST_SESSIONS: usize = 16;
 
 pub(crate) fn run(
@@ -53,7 +53,7 @@ pub(crate) fn run(
     }
 }
 
-/// Answers all editors that connect, each in a thread of its own, until the command is stopped.
+/// Serves all editors that connect, each in its own thread, until the command is stopped.
 fn listen(port: u16, err: &mut dyn Write) -> Result<Exit, Failure> {
     let failed =
         |error: std::io::Error| Failure::new(format!("--port {port}: it cannot be used: {error}"));
@@ -67,7 +67,7 @@ fn listen(port: u16, err: &mut dyn Write) -> Result<Exit, Failure> {
         let others = sessions.fetch_add(1, Ordering::SeqCst);
         let sessions = Arc::clone(&sessions);
         std::thread::spawn(move || {
-            // Whoever left needs no answer.
+            // An editor that has disconnected needs no answer.
             let _ = match others < MOST_SESSIONS {
                 true => serve_stream(&stream),
                 false => refuse_stream(&stream),
@@ -83,7 +83,7 @@ fn serve_stream(stream: &TcpStream) -> std::io::Result<()> {
     debug_adapter(&mut BufReader::new(stream), &mut output)
 }
 
-/// Says why nothing is answered.
+/// Rejects a connection with a reason.
 fn refuse_stream(stream: &TcpStream) -> std::io::Result<()> {
     let (mut input, mut output) = (stream, stream);
     let mut input = BufReader::new(&mut input);
@@ -91,7 +91,7 @@ fn refuse_stream(stream: &TcpStream) -> std::io::Result<()> {
     Connection::new(&mut input, &mut output).complain(&message)
 }
 
-/// Answers one editor as `hetdwarf dap` does, until it leaves or its messages end.
+/// Serves one editor as `hetdwarf dap` does, until it disconnects or the input ends.
 ///
 /// # Errors
 /// If messages cannot be read or written.

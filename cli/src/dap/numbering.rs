@@ -1,8 +1,9 @@
-//! From which number on the editor counts lines and columns. Source: Debug Adapter Protocol, `InitializeRequestArguments`.
+//! Converts lines and columns to the editor's numbering, which starts at 0 or 1. Source: Debug Adapter Protocol,
+//! `InitializeRequestArguments`.
 
 use super::message::Request;
 
-/// The numbers of the first line and the first column: 1 unless the editor says otherwise.
+/// The numbers of the first line and the first column, which are 1 unless the editor requests otherwise.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbering {
     first_line: u64,
@@ -19,10 +20,10 @@ impl Default for Numbering {
 }
 
 impl Numbering {
-    /// Reads what an editor says at first.
+    /// Reads the numbering from the editor's first request.
     ///
     /// # Errors
-    /// If it wants paths in another form than plain ones.
+    /// If the editor requests URIs instead of paths.
     pub(super) fn of(request: &Request) -> Result<Numbering, String> {
         match request.text("pathFormat")? {
             None | Some("path") => {}
@@ -35,17 +36,17 @@ impl Numbering {
         })
     }
 
-    /// Returns a line as the editor counts, of one from 1.
+    /// Converts a line, counted from 1, to the editor's numbering.
     pub(super) fn line(self, line: u64) -> u64 {
         line.saturating_sub(1).saturating_add(self.first_line)
     }
 
-    /// Returns a column as the editor counts, of one from 1.
+    /// Converts a column, counted from 1, to the editor's numbering.
     pub(super) fn column(self, column: u64) -> u64 {
         column.saturating_sub(1).saturating_add(self.first_column)
     }
 
-    /// Returns how many columns are before one of the editor's.
+    /// Returns the number of columns before a column of the editor.
     pub(super) fn columns_before(self, column: i64) -> usize {
         let first = self.first_column.cast_signed();
         usize::try_from(column.saturating_sub(first)).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! The start of a session: what the editor asks before a core is open.
+//! Starts a session: answers the requests that come before a core is open.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::core::with_document;
 use crate::failure::Failure;
 use crate::sources::Sources;
 
-/// Answers requests until the editor leaves.
+/// Answers requests until the editor disconnects.
 pub(super) fn serve(connection: &mut Connection<'_>) -> std::io::Result<()> {
     let mut numbering = Numbering::default();
     while let Some(received) = connection.receive()? {
@@ -69,7 +69,7 @@ fn capabilities<'s>() -> Body<'s> {
     })
 }
 
-/// The files that an editor wants to open.
+/// The files that an editor asks to open.
 struct Wanted {
     files: Vec<PathBuf>,
     objects: CoreObjects,
@@ -80,7 +80,7 @@ impl Wanted {
     fn of(request: &Request) -> Result<Wanted, String> {
         let paths = |name: &str| -> Result<Vec<PathBuf>, String> {
             let texts = request.texts(name)?;
-            // Standard input is the editor's.
+            // Standard input carries the editor's messages, so `-` is a file name here.
             let path = |text| match text == STANDARD_INPUT {
                 true => Path::new(".").join(text),
                 false => PathBuf::from(text),
@@ -106,7 +106,7 @@ impl Wanted {
     }
 }
 
-/// Opens a core and answers requests about it until the editor leaves. If it cannot be opened, the editor may ask for another.
+/// Opens a core and answers requests about it until the editor disconnects. If the core cannot be opened, the editor may open another one.
 fn open(
     connection: &mut Connection<'_>,
     request: &Request,
@@ -137,7 +137,7 @@ fn open(
     );
     match opened {
         Ok(()) => Ok(Next::End),
-        // A core can shrink while it is read.
+        // A core can be truncated while it is read.
         Err(failure) if is_open => {
             connection.complain(&failure.to_string())?;
             connection.event(Event::Terminated {})?;

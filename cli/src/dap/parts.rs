@@ -1,4 +1,4 @@
-//! Parts of values: members, elements and what pointers lead to.
+//! Lists the parts of values: members, elements and pointees.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -17,10 +17,10 @@ use super::memory::Reference;
 use super::protocol::Variable;
 use super::session::Session;
 
-/// How many elements of an array are listed if the editor does not say how many it wants.
+/// The most elements of an array that are listed if the editor requests no number.
 const MOST_ELEMENTS: u64 = 1000;
 
-/// Something that may have parts: those of a root in a lane, or of the part that a path leads to.
+/// The value of a root in a lane, or the nested part to which a path leads.
 pub(super) struct PartsOf<'r> {
     pub(super) id: FrameId,
     pub(super) root: &'r Root,
@@ -35,7 +35,7 @@ struct Found<'p> {
     more: u64,
 }
 
-/// Ways from the values of a frame to their parts. What they start from is read once.
+/// Finds the parts of values of a frame. The values themselves are read only once.
 pub(super) struct Walk<'s, 'p, 'a> {
     tree: Tree<'s, 'p, 'a>,
     types: TypeTable,
@@ -43,16 +43,16 @@ pub(super) struct Walk<'s, 'p, 'a> {
     apertures: Option<Apertures>,
 }
 
-/// Where a way starts.
+/// The values whose parts are found.
 enum Start<'p> {
-    /// At the variables of the frame.
+    /// The variables of the frame.
     Variables(Vec<VariableValue<'p>>),
-    /// At an expression, in each lane in which it has a value.
+    /// An expression: the type and the value in each lane that has a value.
     Expression(Vec<(Lane, TypeId, Bits)>),
 }
 
 impl<'s, 'p, 'a> Walk<'s, 'p, 'a> {
-    /// * `lanes`: those in which an expression is evaluated.
+    /// * `lanes`: the lanes in which an expression is evaluated.
     pub(super) fn new(
         frame: &StopFrame<'s, 'p, 'a>,
         root: &Root,
@@ -82,9 +82,9 @@ impl<'s, 'p, 'a> Walk<'s, 'p, 'a> {
         })
     }
 
-    /// Finds the parts of the part that a path leads to.
+    /// Lists the parts of the value or nested part that `of` refers to.
     ///
-    /// * `elements`: which elements of an array.
+    /// * `elements`: the elements of an array that are listed.
     fn parts(
         &mut self,
         of: &PartsOf<'_>,
@@ -118,7 +118,7 @@ impl<'s, 'p, 'a> Walk<'s, 'p, 'a> {
             (Start::Variables(_), _) => return Err("there is no such variable".to_owned()),
         };
         while let Some(number) = next {
-            // The element of an array was read alone; the members of a structure were all read.
+            // For an array, only the one element was read; for a structure, all members were.
             let index = match is_array(&self.types, ty) {
                 true => 0,
                 false => usize::try_from(number).unwrap_or(usize::MAX),
@@ -187,16 +187,16 @@ impl<'p> Walk<'_, 'p, '_> {
 }
 
 impl Session<'_> {
-    /// Gives a value a reference, if it has parts.
+    /// Gives a value a reference if it has parts.
     ///
-    /// * `walk`: kept from one value of the frame to the next.
+    /// * `walk`: reused for all values of the frame.
     pub(super) fn expandable(
         &mut self,
         walk: &mut Walk<'_, '_, '_>,
         of: &PartsOf<'_>,
         one: &mut Variable,
     ) -> Result<(), String> {
-        // One element tells whether there are parts, and how many elements there are.
+        // Reading one element shows whether there are parts, and how many.
         let found = walk.parts(of, 0..1, &self.format.options())?;
         one.memory_reference = walk.reference(of);
         if found.parts.is_empty() {
@@ -245,7 +245,7 @@ impl Session<'_> {
             listed.push(one);
         }
         if !is_array {
-            // The parts of a structure are not numbered.
+            // The protocol numbers only the elements of arrays, so other parts are limited here.
             listed = listed.into_iter().skip(start).take(count).collect();
         }
         Ok(listed)
@@ -256,7 +256,7 @@ fn is_array(types: &TypeTable, ty: TypeId) -> bool {
     matches!(types.resolved(ty).kind, TypeKind::Array { .. })
 }
 
-/// Returns true if values of a type have parts, or point to something.
+/// Returns true if values of a type have parts or are pointers.
 fn has_parts(types: &TypeTable, ty: TypeId) -> bool {
     let kind = &types.resolved(ty).kind;
     if let TypeKind::Pointer { target, .. } = kind {

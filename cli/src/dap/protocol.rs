@@ -1,5 +1,5 @@
-//! Answers and events of the Debug Adapter Protocol, with the fields that are used here. A field without a value is left out, as the
-//! protocol's schema demands.
+//! Answers and events of the Debug Adapter Protocol, with the fields that this adapter uses. A field without a value is left out, as the
+//! protocol's schema requires.
 //!
 //! Source: Debug Adapter Protocol, "Requests", "Events" and "Types".
 
@@ -15,7 +15,7 @@ pub(super) enum Body<'s> {
     None,
     /// `initialize`
     Capabilities(Capabilities),
-    /// `setBreakpoints` and its like, `breakpointLocations`
+    /// `setBreakpoints` and similar requests, `breakpointLocations`
     Breakpoints { breakpoints: Vec<Breakpoint> },
     /// `threads`
     Threads { threads: Vec<Thread> },
@@ -61,7 +61,7 @@ pub(super) enum Body<'s> {
 }
 
 impl Body<'_> {
-    /// Returns true for the body of responses that have none.
+    /// Returns true if the response has no body.
     pub(super) fn is_none(&self) -> bool {
         matches!(self, Body::None)
     }
@@ -222,7 +222,7 @@ pub(super) struct CompletionItem {
     pub(super) label: String,
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
-    /// The column at which the text starts that it replaces, and how long that is, in units of UTF-16.
+    /// The column at which the replaced text starts, and its length, both in UTF-16 units.
     pub(super) start: u64,
     pub(super) length: u64,
 }
@@ -254,7 +254,7 @@ pub(super) struct ExceptionDetails<'s> {
     pub(super) message: Untrusted<'static>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) type_name: Option<String>,
-    /// Not of the protocol: the access that may have faulted.
+    /// The access that may have faulted. This field is not part of the protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) fault: Option<&'s FaultDocument>,
 }
@@ -268,7 +268,7 @@ pub(super) struct DisassembledInstruction {
     pub(super) instruction: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) symbol: Option<String>,
-    /// Absent if it is that of the instruction before.
+    /// The source file. Absent if it is the same as for the previous instruction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) location: Option<Source>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -283,12 +283,12 @@ pub(super) struct Memory {
     pub(super) address: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) unreadable_bytes: Option<u64>,
-    /// In base64.
+    /// The bytes in base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) data: Option<String>,
 }
 
-/// Where a lane is, of `hetdwarf/lanes`.
+/// The position of a lane, as `hetdwarf/lanes` returns it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LanePlace {
@@ -296,12 +296,12 @@ pub(super) struct LanePlace {
     pub(super) state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) work_item: Option<[u32; 3]>,
-    /// Where it goes on, of one that waits or is in a caller.
+    /// The position where a lane continues, if it waits or is in a caller.
     #[serde(flatten)]
     pub(super) there: Option<LaneThere>,
 }
 
-/// Where a lane goes on.
+/// The position where a lane continues.
 #[derive(Debug, Serialize)]
 pub(super) struct LaneThere {
     pub(super) frame: usize,

@@ -1,4 +1,4 @@
-//! Registers as scopes: scalar ones, and vector ones with the lanes as their children.
+//! Shows registers as scopes: scalar registers, and vector registers with their lanes as children.
 
 use hetdwarf::arch::{Processor, Register, RegisterClass, WaveSize};
 use hetdwarf::inspect::StopFrame;
@@ -9,10 +9,10 @@ use super::handle::{FrameId, Handle, Root};
 use super::protocol::Variable;
 use super::session::Session;
 
-/// How many lanes' values a vector register shows.
+/// The number of lanes whose values are shown in the line of a vector register.
 const MOST_LANES: usize = 4;
 
-/// The registers of a frame, or of a wave whose code object is not known.
+/// The registers of a frame, or of a wave whose code object is unknown.
 pub(super) enum Registers<'r, 's, 'p, 'a> {
     Frame(&'r StopFrame<'s, 'p, 'a>),
     Wave(&'r dyn Wave),
@@ -33,7 +33,7 @@ impl Registers<'_, '_, '_, '_> {
         }
     }
 
-    /// Returns the bytes of a register; None unless all of them are known.
+    /// Returns the bytes of a register, or None unless all of them are known.
     fn read(&self, register: Register) -> Option<Vec<u8>> {
         match self {
             Registers::Frame(frame) => {
@@ -49,7 +49,7 @@ impl Registers<'_, '_, '_, '_> {
         }
     }
 
-    /// Lists those that there may be.
+    /// Lists all registers of a class, known or not.
     fn of_class(&self, is_vector: bool) -> Vec<Register> {
         let size = self.wave_size();
         let document = RegistersDocument::new(0, u16::MAX, Some(size), self.processor(), false);
@@ -66,7 +66,7 @@ impl Registers<'_, '_, '_, '_> {
         registers.collect()
     }
 
-    /// Returns the names of those that have a value.
+    /// Returns the names of the registers that have a value.
     pub(super) fn names(&self) -> Vec<String> {
         let classes = [false, true].map(|is_vector| self.of_class(is_vector));
         let all = classes.into_iter().flatten();
@@ -77,7 +77,7 @@ impl Registers<'_, '_, '_, '_> {
     /// Lists the lanes of a vector register.
     ///
     /// # Errors
-    /// If its value is not known.
+    /// If the value of the register is unknown.
     pub(super) fn lanes(
         &self,
         number: u16,
@@ -141,7 +141,7 @@ fn dwords(bytes: &[u8]) -> Vec<u32> {
         .collect()
 }
 
-/// Returns a text for the values of a vector register.
+/// Returns the text that summarizes the values of a vector register.
 fn of_lanes(lanes: &[u32]) -> String {
     match lanes {
         [first, rest @ ..] if rest.iter().all(|one| one == first) => format!("{first:#x}"),

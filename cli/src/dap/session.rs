@@ -1,4 +1,4 @@
-//! An open core: what is kept between requests, and which function answers which request.
+//! An open core: the state that is kept between requests, and the function for each request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ use hetdwarf::wave::Wave;
 /// The body of a response, or the reason why the request fails.
 pub(super) type Answer<'s> = Result<Body<'s>, String>;
 
-/// How many problems of a core are listed for the user.
+/// The most problems of a core that are listed for the user.
 const MOST_PROBLEMS: usize = 20;
 
 /// An open core.
@@ -34,33 +34,33 @@ pub(super) struct Session<'s> {
     pub(super) files: Vec<SourceFile>,
     pub(super) handles: Handles,
     pub(super) numbering: Numbering,
-    /// The variables of the frames that were asked for last.
+    /// The variables of the most recently requested frames.
     pub(super) kept: Kept,
-    /// The lane that each wave is seen in, if the user chose one.
+    /// The lane that the user chose for each wave, if any.
     pub(super) focus: BTreeMap<usize, Lane>,
-    /// The frame that was asked for last: addresses without a wave are those of its wave.
+    /// The most recently requested frame. Addresses without a wave belong to its wave.
     pub(super) current: FrameId,
-    /// The waves that were gone to: they are listed, however many there are.
+    /// The waves that the user has selected. They are always listed, regardless of the limit.
     pub(super) seen: BTreeSet<usize>,
-    /// The format of values that the request at hand asks for.
+    /// The format of values in the current request.
     pub(super) format: Format,
-    /// Events that follow the answer to the request at hand.
+    /// The events that are sent after the answer to the current request.
     pub(super) events: Vec<Event>,
 }
 
 /// A source file that frames are in.
 pub(super) struct SourceFile {
-    /// Its path in the debugging information.
+    /// The path in the debugging information.
     pub(super) path: Untrusted<'static>,
-    /// Its number among the texts that were read.
+    /// The number of the text among those that were read.
     pub(super) text: usize,
-    /// Where it is in a folder that the user named.
+    /// The path in a folder that the user named.
     pub(super) local: Option<String>,
-    /// How many warnings about it the user has seen.
+    /// The number of warnings about the file that the user has seen.
     pub(super) warned: usize,
 }
 
-/// Requests that need a process that runs.
+/// The requests that need a running process.
 const NEEDS_PROCESS: [&str; 15] = [
     "continue",
     "next",
@@ -104,7 +104,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Answers requests until the editor leaves.
+    /// Answers requests until the editor disconnects.
     pub(super) fn serve(&mut self, connection: &mut Connection<'_>) -> std::io::Result<()> {
         while let Some(received) = connection.receive()? {
             let next = match received {
@@ -173,12 +173,12 @@ impl<'s> Session<'s> {
             "readMemory" => self.read_memory(request),
             "hetdwarf/setLane" => self.set_lane(request),
             "hetdwarf/focus" => self.focus_wave(request),
-            // Nothing runs into breakpoints.
+            // Nothing runs, so no breakpoint can be hit.
             "setBreakpoints"
             | "setFunctionBreakpoints"
             | "setInstructionBreakpoints"
             | "setDataBreakpoints" => Ok(unverified(request)),
-            // Requests are answered one by one: what is to be cancelled has been answered.
+            // Requests are answered one at a time, so a request that is to be cancelled has already been answered.
             "setExceptionBreakpoints"
             | "configurationDone"
             | "cancel"
@@ -195,7 +195,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Returns what is said of a wave.
+    /// Returns the document of a wave.
     pub(super) fn wave(&self, index: usize) -> Result<&'s CoreWaveDocument, String> {
         let wave = index
             .checked_sub(1)
@@ -206,7 +206,7 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Says what could not be read of the core, if there is something.
+    /// Returns an event about the parts of the core that could not be read, if there are any.
     fn problems(&self) -> Option<Event> {
         let problems = &self.document.problems;
         let mut lines: Vec<String> = problems
@@ -227,10 +227,10 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Asks the stop of a wave.
+    /// Calls `ask` with the stop of a wave.
     ///
     /// # Errors
-    /// If its code object is not known, and what `ask` returns.
+    /// If its code object is unknown, or `ask` fails.
     pub(super) fn with_stop<T>(
         &mut self,
         index: usize,
@@ -244,7 +244,7 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Asks a wave, if its registers are known, and its stop, if its code object is.
+    /// Calls `ask` with a wave, if its registers are known, and with its stop, if its code object is known.
     ///
     /// # Errors
     /// Returns the error of `ask`.
@@ -279,7 +279,7 @@ impl<'s> Session<'s> {
         Ok(Body::None)
     }
 
-    /// Sees variables of a wave in a lane, or in all of them.
+    /// Shows the variables of a wave in one lane, or in all lanes.
     pub(super) fn see_lane(&mut self, wave: usize, lane: Option<i64>) -> Result<(), String> {
         let lanes = self.wave(wave)?.lanes;
         match lane {
@@ -307,7 +307,7 @@ impl<'s> Session<'s> {
         Ok(Body::None)
     }
 
-    /// Goes to a wave.
+    /// Moves the focus to a wave.
     pub(super) fn see_wave(&mut self, wave: usize) -> Result<(), String> {
         self.wave(wave)?;
         self.current = FrameId { wave, frame: 0 };
@@ -323,7 +323,7 @@ impl<'s> Session<'s> {
     }
 }
 
-/// The breakpoints that were asked for, none of which can be hit.
+/// Returns the requested breakpoints as unverified, because none of them can be hit.
 fn unverified<'s>(request: &Request) -> Body<'s> {
     let wanted = field(&request.arguments, "breakpoints").as_array();
     let breakpoints = wanted.into_iter().flatten();

@@ -22,7 +22,7 @@ impl<'s> Session<'s> {
         self.source_at(frame.stop(), unit, file, line)
     }
 
-    /// Returns the source of a line. Editors only show frames with a source, so that a missing text is replaced by a message.
+    /// Returns the source of a line. Editors show only frames that have a source, so a missing text is replaced by a message.
     pub(super) fn source_at(
         &mut self,
         stop: &Stop<'_, '_>,

@@ -1,4 +1,4 @@
-//! Frames, the code objects that they are in, and where lanes are.
+//! Lists frames, their code objects, and the positions of lanes.
 
 use hetdwarf::inspect::{LaneInCaller, LanePlace, Stop, StopFrame};
 use hetdwarf::report::{CoreObjectDocument, FrameDocument};
@@ -10,7 +10,7 @@ use super::protocol::{Body, LanePlace as LaneEntry, LaneThere, Module, StackFram
 use super::session::{Answer, Session};
 
 impl<'s> Session<'s> {
-    /// Lists the frames of a wave, as many as are asked for.
+    /// Lists the requested frames of a wave.
     pub(super) fn stack_trace(&mut self, request: &Request) -> Answer<'s> {
         let wave = usize::try_from(request.needed("threadId")?).unwrap_or(0);
         let (start, count) = request.page("startFrame", "levels")?;
@@ -34,7 +34,7 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// The frame of a wave of which only the pc is known.
+    /// Returns the only frame of a wave of which nothing but the pc is known.
     fn bare_frame(&mut self, wave: usize, start: usize) -> Answer<'s> {
         let id = self
             .handles
@@ -84,7 +84,7 @@ impl<'s> Session<'s> {
             frame: frame.index(),
         };
         let variables = match format.parameters {
-            // A frame whose variables cannot be read is still a frame.
+            // A frame is shown even if its variables cannot be read.
             true => self.kept_variables(frame, of_frame).ok(),
             false => None,
         };
@@ -129,7 +129,7 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Says where the lanes of a frame are, for the view of lanes.
+    /// Lists the positions of the lanes of a frame, for the view of lanes.
     pub(super) fn lanes(&mut self, request: &Request) -> Answer<'s> {
         let id = match request.integer("frameId")? {
             Some(number) => self.handles.frame(number)?,
@@ -176,7 +176,7 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Describes where a lane goes on.
+    /// Describes the position where a lane continues.
     fn there(&mut self, there: &StopFrame<'_, '_, '_>, frame: usize) -> Result<LaneThere, String> {
         let document = FrameDocument::new(there).map_err(|error| error.to_string())?;
         let source = self.source_of(there)?;
@@ -190,7 +190,7 @@ impl<'s> Session<'s> {
     }
 }
 
-/// Returns the name of a code object: that of its file, without folders.
+/// Returns the name of a code object, which is the name of its file without folders.
 fn module_name(object: &CoreObjectDocument) -> Untrusted<'static> {
     let raw = object.file.as_ref().unwrap_or(&object.uri).raw();
     let name = raw.rsplit('/').next().unwrap_or(raw);

@@ -1,4 +1,4 @@
-//! Waves as threads of the protocol, and why they stopped.
+//! Shows waves as threads of the protocol, with the reasons why they stopped.
 
 use hetdwarf::gpu_core::WaveState;
 use hetdwarf::report::CoreWaveDocument;
@@ -8,11 +8,11 @@ use super::message::Request;
 use super::protocol::{Body, ExceptionDetails, ExceptionInfo, Stopped, Thread};
 use super::session::{Answer, Session};
 
-/// How many waves are listed one by one. Of more, those that stopped are, one of each group of the others, and those that were gone to.
+/// The most waves that are listed. Beyond that, only these are: stopped waves, one wave of each group, and waves that the user selected.
 const MOST: usize = 20_000;
 
 impl<'s> Session<'s> {
-    /// Lists the waves: first those that faulted, then others that stopped, then one of each group of running ones, then the rest.
+    /// Lists the waves: first the wave of the verdict, then other stopped waves, then one of each group of running waves, then the rest.
     pub(super) fn threads(&self) -> Body<'s> {
         let waves = &self.document.waves;
         let groups = self.document.groups.iter();
@@ -49,7 +49,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// The event that says why the core was written.
+    /// Returns the event with the reason why the core was written.
     pub(super) fn stopped(&self) -> Stopped {
         let verdict = &self.document.verdict;
         let first = self.document.waves.first().map(|wave| wave.index);
@@ -69,7 +69,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Says why a wave stopped.
+    /// Returns the reason why a wave stopped.
     pub(super) fn exception_info(&self, request: &Request) -> Answer<'s> {
         let index = usize::try_from(request.needed("threadId")?).unwrap_or(0);
         let wave = self.wave(index)?;
@@ -100,7 +100,7 @@ impl<'s> Session<'s> {
     }
 }
 
-/// Describes the likeliest of the accesses at which a wave faulted: `store (flat_store_b32) in k at calls.cl:34 may have faulted`.
+/// Describes the likeliest access at which a wave faulted: `store (flat_store_b32) in k at calls.cl:34 may have faulted`.
 fn access(wave: &CoreWaveDocument) -> Option<String> {
     let likeliest = wave.fault.as_ref()?.candidates.first()?;
     let (name, _) = likeliest.instruction.split_once(' ')?;
@@ -120,7 +120,7 @@ fn access(wave: &CoreWaveDocument) -> Option<String> {
     Some(text)
 }
 
-/// Returns a wave's name: `wave 1:382:(2,0,0)/0 k  memory violation`, with its queue, its packet, its workgroup and its number in that.
+/// Returns a wave's name with its queue, packet, workgroup and number in the workgroup: `wave 1:382:(2,0,0)/0 k  memory violation`.
 pub(super) fn name(wave: &CoreWaveDocument) -> String {
     let place = match (wave.workgroup, wave.wave_in_group) {
         (Some([x, y, z]), Some(number)) => {

@@ -1,14 +1,14 @@
-//! Values of lanes as an editor shows them: one line each.
+//! Formats values of lanes for an editor, in one line each.
 
 use hetdwarf::report::LaneDocument;
 
 use crate::lanes::state_text;
 
-/// How many values a summary names, and how long each may be.
+/// The most values in a summary, and the longest text of each.
 const MOST_VALUES: usize = 4;
 const MOST_TEXT: usize = 60;
 
-/// Returns the text of a value in a lane, or why there is none.
+/// Returns the text of a value in a lane, or the reason why there is no value.
 pub(super) fn lane_text(lane: &LaneDocument) -> String {
     let text = match (&lane.value, &lane.message) {
         (Some(value), _) => value.clone(),
@@ -21,8 +21,8 @@ pub(super) fn lane_text(lane: &LaneDocument) -> String {
     }
 }
 
-/// Returns a text for the values of all lanes: the one value, or the values with how many lanes have each. Lanes that do not execute here
-/// are left out, unless none does.
+/// Summarizes the values of all lanes: a single common value, or each value with its number of lanes. Inactive lanes are left out, unless
+/// all lanes are inactive.
 pub(super) fn summary(lanes: &[LaneDocument]) -> String {
     let active: Vec<&LaneDocument> = lanes.iter().filter(|lane| lane.state.is_active()).collect();
     let shown: Vec<&LaneDocument> = match active.is_empty() {
@@ -41,7 +41,7 @@ pub(super) fn summary(lanes: &[LaneDocument]) -> String {
         return only.clone();
     }
     let count = values.len();
-    // The most frequent first, and equally frequent ones by their first lanes.
+    // The most frequent value comes first. Equally frequent values are ordered by their first lanes.
     values.sort_by_key(|(_, count)| core::cmp::Reverse(*count));
     let named: Vec<String> = values
         .iter()

@@ -1,5 +1,5 @@
-//! Scopes and variables: the children of a scope are its variables, those of a variable its lanes, and those of a lane the parts of its
-//! value. Where the user chose a lane, a variable is its value in this lane.
+//! Lists scopes and variables. The children of a scope are its variables, the children of a variable are its lanes, and the children of a
+//! lane are the parts of its value. If the user chose a lane, a variable directly has its value in this lane.
 
 use std::rc::Rc;
 
@@ -26,7 +26,7 @@ pub(super) struct Shown<'d> {
     pub(super) name: String,
     pub(super) ty: Option<String>,
     pub(super) lanes: &'d [LaneDocument],
-    /// The expression that has this value.
+    /// The expression that yields this value.
     pub(super) expression: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl Shown<'_> {
     }
 }
 
-/// The scopes of a frame, each with its name, its hint and whether it is large.
+/// The scopes of a frame: for each, its kind, its name, the protocol's hint, and true if it is expensive to list.
 const SCOPES: [(ScopeKind, &str, Option<&str>, bool); 4] = [
     (ScopeKind::Locals, "Locals", Some("locals"), false),
     (ScopeKind::Globals, "Globals", None, true),
@@ -77,7 +77,7 @@ impl<'s> Session<'s> {
         Ok(Body::Scopes { scopes })
     }
 
-    /// Lists the children of a scope, a variable or a value, as many as are asked for.
+    /// Lists the requested children of a scope, a variable or a value.
     pub(super) fn variables(&mut self, request: &Request) -> Answer<'s> {
         let handle = self.handles.get(request.needed("variablesReference")?)?;
         let handle = handle.clone();
@@ -132,7 +132,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Lists what is known of a wave whose code object is not: registers.
+    /// Lists the registers of a wave. Nothing else is known if its code object is missing.
     fn children_of_wave(
         &mut self,
         wave: Option<&dyn Wave>,
@@ -160,7 +160,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Returns the variables of a frame, in every lane and in the format of the request at hand.
+    /// Returns the variables of a frame, in every lane and in the format of the current request.
     pub(super) fn kept_variables(
         &mut self,
         frame: &StopFrame<'_, '_, '_>,
@@ -196,9 +196,9 @@ impl<'s> Session<'s> {
         Ok(listed)
     }
 
-    /// Describes something that has a value in each lane: by the lane that the user chose, or by all of them.
+    /// Describes a value by the lane that the user chose, or else by all lanes.
     ///
-    /// * `walk`: kept from one variable of a frame to the next; None at the first.
+    /// * `walk`: reused for all variables of a frame; None before the first.
     pub(super) fn shown<'f, 'p, 'a>(
         &mut self,
         frame: &StopFrame<'f, 'p, 'a>,
@@ -226,7 +226,7 @@ impl<'s> Session<'s> {
         Ok(one)
     }
 
-    /// Describes something that has a value in each lane by all of them.
+    /// Describes a value by all of its lanes.
     pub(super) fn shown_in_all(
         &mut self,
         id: FrameId,
@@ -289,7 +289,7 @@ impl<'s> Session<'s> {
     }
 }
 
-/// Returns what there is; what there is not is made.
+/// Returns the existing value, or makes it.
 fn started<T>(
     there: &mut Option<T>,
     make: impl FnOnce() -> Result<T, String>,
@@ -313,7 +313,7 @@ fn variables(
     Ok(frames.flat_map(|frame| frame.variables).collect())
 }
 
-/// Evaluates an expression in every lane of a frame: its type, and its values.
+/// Evaluates an expression in every lane of a frame. Returns its type and its values.
 pub(super) fn answer(
     frame: &StopFrame<'_, '_, '_>,
     text: &str,

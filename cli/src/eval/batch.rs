@@ -24,12 +24,12 @@ use hetdwarf::wave::{Snapshot, Wave};
 pub(super) fn run(path: &Path, settings: &Settings, out: &mut dyn Write) -> Result<Exit, Failure> {
     let wrong = |error: std::io::Error| Failure::in_file(input_name(path), error);
     let named = (path != Path::new(STANDARD_INPUT)).then_some(path);
-    let lines = Lines::open(named).map_err(wrong)?;
+    let mut lines = Lines::open(named).map_err(wrong)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut waves = HashMap::new();
     let mut out = std::io::BufWriter::new(out);
     let mut failed = false;
-    for line in lines {
+    while let Some(line) = lines.next() {
         let line = line.map_err(wrong)?;
         if line.trim_ascii().is_empty() {
             continue;
@@ -38,6 +38,10 @@ pub(super) fn run(path: &Path, settings: &Settings, out: &mut dyn Write) -> Resu
         failed |=
             document.error.is_some() || document.lanes.iter().any(|lane| lane.error.is_some());
         writeln!(out, "{}", to_json(&document)?)?;
+        // A program that asks one question after the other waits for each answer.
+        if lines.may_wait() {
+            out.flush()?;
+        }
     }
     out.flush()?;
     Ok(if failed { Exit::Negative } else { Exit::Done })

@@ -1,6 +1,6 @@
-//! `hetdwarf merge`: a report of the records of any number of files, which is the one that one run over all of them would have given.
+//! `hetdwarf merge`: makes one report from the records of many files. The report equals the one that a single run over all files gives.
 //!
-//! Records are made into the documents of `verify` and `core` again, and printed by what prints those.
+//! Records are converted back into the documents of `verify` and `core`, and printed by the same code.
 
 mod store;
 
@@ -67,7 +67,7 @@ pub(crate) fn run(
     })
 }
 
-/// Records while they come in.
+/// The state of reading records.
 struct Merge<'m> {
     inputs: &'m [PathBuf],
     err: &'m mut dyn Write,
@@ -105,7 +105,7 @@ impl<'m> Merge<'m> {
         })
     }
 
-    /// Says what is wrong with a line, which is left out.
+    /// Reports an error in a line, which is then left out.
     fn reject(&mut self, place: Place, error: impl core::fmt::Display) {
         self.is_wrong = true;
         let error = format!("{}: {error}", self.place(place));
@@ -201,7 +201,7 @@ impl<'m> Merge<'m> {
         added.map_err(store_error)
     }
 
-    /// Prints the lines in the order of one run.
+    /// Prints the lines in the same order as a single run.
     fn lines(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         self.store.each(store_error, |Lines { lines, .. }| {
             for (_, line) in lines {
@@ -243,7 +243,7 @@ impl<'m> Merge<'m> {
         printing.print(&document, out)
     }
 
-    /// Makes the document of all files.
+    /// Makes the document about all files.
     fn document(&mut self, mut gathering: Gathering) -> Result<VerifyDocument, Failure> {
         let mut known: u64 = 0;
         let mut wrong = Vec::new();
@@ -316,7 +316,7 @@ fn store_error(error: std::io::Error) -> Failure {
     ))
 }
 
-/// Makes of the records of a file what was found in it, and how many findings a baseline knew.
+/// Converts the records of a file into its results, and returns them with the number of findings that a baseline knew.
 fn checked(lines: Lines) -> Result<(CheckedFile, u64), Failure> {
     let mut findings: Vec<FindingRecord> = Vec::new();
     let mut file: Option<FileRecord> = None;

@@ -1,7 +1,7 @@
-//! Keeps the lines of records, so that they can be read again in the order of a report.
+//! Stores the lines of records, so that they can be read again in the order of a report.
 //!
-//! The lines are in a temporary file, since those of a fleet are more than a memory holds; what is kept of a line is which record of
-//! which file it is, and where.
+//! The lines are in a temporary file, because the lines of a fleet may not fit into memory. Only the key and the position of each line stay
+//! in memory.
 
 use std::collections::HashMap;
 use std::collections::hash_map::{DefaultHasher, Entry as MapEntry};
@@ -12,26 +12,26 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use hetdwarf::report::RecordKey;
 use hetdwarf::untrusted::Untrusted;
 
-/// Where a line came from: the number of an input, and of a line in it.
+/// The origin of a line: the number of its input, and its line number.
 pub(super) type Place = (usize, u64);
 
-/// What is kept of a line.
+/// The position and the key of a line.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     /// The number of its file in [`Store::files`].
     file: usize,
     number: u64,
-    /// Where it is in the temporary file, in bytes.
+    /// The offset in the temporary file, in bytes.
     offset: u64,
     length: usize,
     hash: u64,
     place: Place,
 }
 
-/// What lines are about: a name and a SHA-256.
+/// The name and the SHA-256 of a file.
 type Name = (Untrusted<'static>, Option<String>);
 
-/// The lines.
+/// The stored lines.
 pub(super) struct Store {
     lines: Vec<Line>,
     files: Vec<Name>,
@@ -47,10 +47,10 @@ pub(super) struct Conflict {
     pub(super) second: Place,
 }
 
-/// The lines of one file, by their numbers.
+/// The lines of one file, ordered by their numbers.
 pub(super) struct Lines {
     pub(super) file: Untrusted<'static>,
-    /// Each with where it came from.
+    /// The lines, each with its origin.
     pub(super) lines: Vec<(Place, String)>,
 }
 
@@ -65,7 +65,7 @@ impl Store {
         })
     }
 
-    /// Takes a line.
+    /// Adds a line.
     pub(super) fn add(&mut self, key: RecordKey, line: &str, place: Place) -> io::Result<()> {
         let next = self.files.len();
         let file = match self.known.entry((key.file, key.sha256)) {
@@ -75,7 +75,7 @@ impl Store {
                 *new.insert(next)
             }
         };
-        // With fixed keys, so that what is chosen of two lines does not depend on the run.
+        // The hasher has fixed keys, so that every run chooses the same of two conflicting lines.
         let mut hasher = DefaultHasher::new();
         line.hash(&mut hasher);
         self.kept.write_all(line.as_bytes())?;
@@ -91,8 +91,8 @@ impl Store {
         Ok(())
     }
 
-    /// Sorts the lines and drops those that are there already. Of two with the same key and other contents one is chosen, whatever
-    /// their order is.
+    /// Sorts the lines and removes duplicates. Of two lines with the same key and different contents, one is chosen, regardless of their
+    /// order.
     pub(super) fn sort(&mut self) -> Vec<Conflict> {
         self.known = HashMap::new();
         let mut order: Vec<usize> = (0..self.files.len()).collect();
@@ -123,9 +123,9 @@ impl Store {
         conflicts
     }
 
-    /// Gives the lines of each file, in the order of names.
+    /// Calls the callback with the lines of each file, ordered by file name.
     ///
-    /// * `wrong`: what an error of the temporary file is for the caller.
+    /// * `wrong`: converts an error of the temporary file to the caller's type.
     pub(super) fn each<E>(
         &mut self,
         wrong: impl Fn(io::Error) -> E,
@@ -152,9 +152,9 @@ impl Store {
 
 /// Reads a line.
 ///
-/// * `at`: where the reader is.
+/// * `at`: the current position of the reader.
 fn read(reader: &mut (impl Read + Seek), line: &Line, at: u64) -> io::Result<String> {
-    // Most lines follow each other, and what was read ahead is kept then.
+    // Most lines are consecutive. Seeking would discard the reader's buffer.
     if line.offset != at {
         reader.seek(SeekFrom::Start(line.offset))?;
     }

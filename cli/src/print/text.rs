@@ -19,7 +19,7 @@ use hetdwarf::untrusted::{Escaper, Untrusted};
 /// Prints a document in lines of at most `width` characters, where breaking is possible. Errors in expressions are printed to `err`.
 ///
 /// * `is_whole`: true if the document has all lanes of the wave.
-/// * `places`: the text that places the inactive lanes; empty if their places are unknown.
+/// * `places`: the text about the positions of inactive lanes; empty if these are unknown.
 pub(super) fn print(
     document: &PrintDocument,
     is_whole: bool,
@@ -44,7 +44,7 @@ pub(super) fn print(
         |expression: &ExpressionDocument| Untrusted::from(expression.text.raw().trim()).to_string();
     let notes = expressions.filter_map(|one| Some((one.note?, name(one))));
     print_value_notes(notes, out)?;
-    // Errors in all expressions hold for all lanes.
+    // An expression that is wrong in itself has the same error in all lanes.
     if document.places().flatten().any(|one| one.error.is_none()) {
         out.write_all(places)?;
     }
@@ -52,7 +52,7 @@ pub(super) fn print(
     Ok(print_limit(&document.completeness, out)?)
 }
 
-/// Prints where the lanes wait whose values follow.
+/// Prints the position at which lanes wait, before their values.
 fn print_place(
     frame: &FrameDocument,
     expressions: &[ExpressionDocument],

@@ -135,7 +135,7 @@ fn write_page(
 ) -> Result<(), Failure> {
     let sources = Sources::new(&arguments.sources.source_dirs);
     let read = |path: &str, folder: Option<&str>| Some(sources.bytes(path, folder)?.to_vec());
-    // The folders of a profile mean nothing to readers of the page.
+    // The folders of profiles mean nothing to readers of the page.
     let names: Vec<_> = (arguments.files.iter())
         .filter_map(|file| Some(file.file_name()?.to_string_lossy()))
         .collect();
@@ -321,7 +321,7 @@ impl<'r, 'p, 'a> Resolver<'r, 'p, 'a> {
         if let (Some((instruction, comment)), true) = (known, listed.id != 0) {
             let size = process.zip(listed.agent).and_then(|(process, agent)| {
                 let (_, lanes) = process.agents.get(&agent)?;
-                // Processors with waves of 32 lanes also have waves of 64.
+                // Processors with waves of 32 lanes can also run waves of 64.
                 lanes.filter(|lanes| *lanes == 64)
             });
             let instruction = instruction.map_or("", String::as_str);

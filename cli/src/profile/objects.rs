@@ -267,7 +267,7 @@ fn add_saved(path: &Path, wanted: &mut [Wanted<'_>], limits: &Limits) {
     }
 }
 
-/// Adds code objects of a file in a folder: the one at the URI's offset, or those of a matching size.
+/// Adds code objects of a file in a folder: the object at the URI's offset, or the objects of a matching size.
 fn add_file(path: &Path, wanted: &mut [Wanted<'_>], limits: &Limits) {
     let Ok(contents) = Contents::open(path, Input::Object) else {
         return;

@@ -13,7 +13,7 @@ use hetdwarf::profile::{Activity, DispatchShape, Sample, Samples, Site, Started}
 /// The index of a process in a recording.
 pub(super) type Scope = u32;
 
-/// A code object, by its number in its process.
+/// A code object, as its process lists it.
 #[derive(Debug, Default)]
 pub(super) struct ListedObject {
     pub(super) scope: Scope,

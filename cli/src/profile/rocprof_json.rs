@@ -19,7 +19,7 @@ use super::trace::{RowSeed, add_row};
 /// * `release`: releases the memory of the bytes that were read so far.
 ///
 /// # Errors
-/// The problem with the file. Everything read before it is counted.
+/// Returns the problem with the file. Everything read before it is counted.
 pub(super) fn read(
     recording: &mut Recording,
     path: &Path,

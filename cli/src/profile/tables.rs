@@ -35,7 +35,7 @@ const COLUMNS: [&str; 10] = [
 /// Reads a file. Returns false if it has another format.
 ///
 /// # Errors
-/// The problem with the file. Everything read before it is counted.
+/// Returns the problem with the file. Everything read before it is counted.
 pub(super) fn read(
     recording: &mut Recording,
     path: &Path,

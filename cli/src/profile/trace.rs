@@ -116,7 +116,7 @@ impl Recording {
         }
         self.is_trace = true;
         sample.cycles = row.cycles;
-        // Newer files have samples in addition to, or in place of, executions.
+        // Newer files have samples, either in addition to executions or in place of them.
         let (issued, stalled) = (Activity::Issued(None), Activity::Stalled(None));
         let parts = match row.issued.saturating_add(row.stalled) {
             0 => [(row.hits, Activity::Unknown), (0, stalled)],

@@ -75,7 +75,7 @@ fn itanium(name: &str) -> Option<String> {
     Some(made)
 }
 
-/// Removes the blank of `> >` and the comma after an empty pack, which the library writes at the end of arguments.
+/// Changes the output of the library at the end of arguments: removes the blank of `> >`, and the comma after an empty pack.
 fn tidy(name: &str) -> String {
     let mut made = String::with_capacity(name.len());
     for letter in name.chars() {

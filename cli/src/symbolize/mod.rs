@@ -76,7 +76,7 @@ impl<'i> Inputs<'i> {
         let (standard, given): (Vec<&Path>, Vec<&Path>) =
             paths.partition(|path| *path == Path::new(STANDARD_INPUT));
         let (objects, addresses): (Vec<&Path>, Vec<&Path>) = match arguments.format {
-            // Addresses of llvm-symbolizer can be any text.
+            // llvm-symbolizer accepts any text as an address.
             SymbolizeFormat::Llvm => {
                 let count = usize::from(arguments.core.is_empty());
                 let (objects, addresses) = given.split_at(count.min(given.len()));
@@ -99,7 +99,7 @@ impl<'i> Inputs<'i> {
         })
     }
 
-    /// Answers all lines, each before the next one is read.
+    /// Answers all lines. If the next line has not arrived yet, the answers are written before.
     fn each<W: Write>(
         &self,
         out: &mut W,
@@ -113,15 +113,18 @@ impl<'i> Inputs<'i> {
         }
         out.flush()?;
         let wrong = |error: std::io::Error| Failure::new(format!("standard input: {error}"));
-        for line in Lines::open(None).map_err(wrong)? {
+        let mut lines = Lines::open(None).map_err(wrong)?;
+        while let Some(line) = lines.next() {
             answer(&line.map_err(wrong)?, out)?;
-            out.flush()?;
+            if lines.may_wait() {
+                out.flush()?;
+            }
         }
         Ok(())
     }
 }
 
-/// Fails with a hint if an argument that is not an address is not a code object, but a log, or a number without `0x`.
+/// Fails with a hint if an argument is neither an address nor a code object, for example a log, or a number without `0x`.
 fn check_object(given: &Path) -> Result<(), Failure> {
     let (path, _) = object_and_load(given);
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -164,7 +167,7 @@ struct Answer {
     symbolized: Symbolized,
 }
 
-/// A line that is no address, in JSON.
+/// The JSON object for a line that is not an address.
 #[derive(Serialize)]
 struct OtherLine<'l> {
     text: &'l str,

@@ -1,4 +1,4 @@
-//! The file of a baseline: where it is, what it calls code objects, and what is said when it changes.
+//! The baseline file: reads and writes it, names code objects relative to its folder, and reports the differences when it changes.
 
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
@@ -12,13 +12,13 @@ use hetdwarf::report::{Baseline, BaselineEntry, KnownFindings, VerifiedFile, Ver
 use hetdwarf::untrusted::Untrusted;
 use hetdwarf::verify::{Rule, Selection, Severity};
 
-/// How many entries are listed; nobody reads more.
+/// The number of entries that are listed; the rest are only counted.
 const MOST: usize = 20;
 
-/// Where a baseline is. Code objects are called in it as they are seen from its folder.
+/// The place of a baseline. The baseline names code objects by paths relative to its folder.
 pub(super) struct Place<'p> {
     path: &'p Path,
-    /// Its folder, absolute.
+    /// The folder of the baseline, absolute.
     folder: PathBuf,
     /// The folder in which the command runs, absolute.
     here: &'p Path,
@@ -34,7 +34,7 @@ impl<'p> Place<'p> {
         }
     }
 
-    /// What the baseline calls what has this path here.
+    /// Returns the name in the baseline for a path relative to the current folder.
     fn name(&self, path: &Untrusted<'_>) -> Untrusted<'static> {
         let absolute = normal(&self.here.join(path.raw()));
         from_folder(&absolute, &self.folder)
@@ -43,7 +43,7 @@ impl<'p> Place<'p> {
             .into()
     }
 
-    /// The absolute path of what the baseline calls so.
+    /// Returns the absolute path for a name in the baseline.
     fn absolute(&self, name: &Untrusted<'_>) -> PathBuf {
         normal(&self.folder.join(name.raw()))
     }
@@ -59,17 +59,17 @@ impl<'p> Place<'p> {
     }
 }
 
-/// What is done with a baseline while files are checked.
+/// The use of a baseline while files are checked.
 pub(super) enum Use<'a> {
-    /// There is none.
+    /// No baseline is used.
     None,
-    /// What it knows is taken away.
+    /// Findings that the baseline lists are removed.
     Known(&'a Place<'a>, KnownFindings<'a>),
-    /// It is made of what is found.
+    /// A new baseline is made from the findings.
     Written(Place<'a>, Output, Written),
 }
 
-/// A baseline while it is made.
+/// A new baseline, while findings are added to it.
 #[derive(Default)]
 pub(super) struct Written {
     baseline: Baseline,
@@ -77,7 +77,7 @@ pub(super) struct Written {
 }
 
 impl Use<'_> {
-    /// Takes out of a code object what is known, which is everything if it is written down.
+    /// Removes known findings from a code object. If a baseline is being written, every finding becomes known.
     pub(super) fn take(&mut self, file: &mut VerifiedFile) {
         match self {
             Use::None => {}
@@ -90,10 +90,11 @@ impl Use<'_> {
         }
     }
 
-    /// Says in the document how much was taken, and what differs from the baseline that is there: what it lists and nobody finds
-    /// any more would be let come back.
+    /// Records the number of known findings in the document, and reports differences from the existing baseline.
     ///
-    /// * `asked`: what was to be checked; None if other machines check a part of it, so that nothing is known to be gone.
+    /// A finding that is listed but no longer occurs is reported, because a stale entry would hide the finding if it came back.
+    ///
+    /// * `asked`: the paths to check; None if other machines check a part of them, so that no finding can be called stale.
     pub(super) fn finish(
         self,
         asked: Option<&[PathBuf]>,
@@ -128,7 +129,7 @@ impl Use<'_> {
 }
 
 impl Place<'_> {
-    /// Writes a baseline, and says what differs from the one that was there.
+    /// Writes a baseline, and reports how it differs from the previous one.
     fn write(
         &self,
         written: &Written,
@@ -155,9 +156,9 @@ impl Place<'_> {
     }
 }
 
-/// Whether it would be told if it were found: of what nobody asked for, it is not known that it is gone.
+/// Returns true if the selection would report this entry. A rule that was not selected says nothing about whether its entries are stale.
 fn is_asked(entry: &BaselineEntry, selection: &Selection) -> bool {
-    // A rule that there is no more is not broken either.
+    // A rule that no longer exists cannot be broken, so its entries are stale.
     let Some(rule) = Rule::by_id(entry.key.rule.raw()) else {
         return true;
     };
@@ -165,7 +166,7 @@ fn is_asked(entry: &BaselineEntry, selection: &Selection) -> bool {
     selection.severity(rule).is_some() && (takes_notes || !entry.is_note)
 }
 
-/// A path as it is seen from a folder; both are absolute and without `..`.
+/// Returns a path relative to a folder. Both arguments are absolute and contain no `..`.
 fn from_folder(path: &Path, folder: &Path) -> PathBuf {
     let mut names = path.components().peekable();
     let mut above = folder.components().peekable();
@@ -176,7 +177,7 @@ fn from_folder(path: &Path, folder: &Path) -> PathBuf {
     above.map(|_| Component::ParentDir).chain(names).collect()
 }
 
-/// A line for each of the first entries.
+/// Prints a line for each of the first entries.
 fn list(
     err: &mut dyn Write,
     what: &str,

@@ -35,8 +35,9 @@ pub(super) struct Check<'c> {
 }
 
 impl Check<'_> {
-    /// Checks the files of a shard. Calls `take` with the result of each file, in the order of the names. Returns for each file whether it
-    /// had anything to check, and None for the files of other shards.
+    /// Checks the files of a shard. Calls `take` with the result of each file, in the order of the names.
+    ///
+    /// Returns an item per file: true if the file had anything to check, false if not, and None for files of other shards.
     pub(super) fn all(&self, files: &Files, mut take: impl FnMut(Checked)) -> Vec<Option<bool>> {
         let jobs = self
             .jobs

@@ -1,4 +1,4 @@
-//! `hetdwarf.toml`: what a repository chose for everyone who checks it.
+//! Reads `hetdwarf.toml`, the settings that a repository chose for all its checks.
 
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
@@ -15,15 +15,15 @@ use hetdwarf::untrusted::Untrusted;
 use hetdwarf::verify::{Choice, Selection};
 
 const NAME: &str = "hetdwarf.toml";
-/// How many folders it is looked for in: the current one and those above.
+/// The number of folders that are searched for the file: the current one and those above it.
 const MOST_FOLDERS: usize = 128;
-/// More than a repository leaves out, in patterns.
+/// The most patterns in `exclude`; no repository needs as many.
 const MOST_PATTERNS: usize = 1000;
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Debug, Default)]
 pub(super) struct Config {
-    /// The folder that the file is in, absolute; paths in it count from there.
+    /// The folder of the file, absolute. Paths in the file are relative to it.
     folder: PathBuf,
     pub(super) selection: Selection,
     exclude: GlobSet,
@@ -48,7 +48,8 @@ struct Table {
 }
 
 impl Config {
-    /// The file that `--config` names, or else the next one above `folder`; without one, nothing is chosen.
+    /// Loads the file that `--config` names, or else the nearest one in `folder` and the folders above it. Without a file, returns the
+    /// defaults.
     pub(super) fn load(named: Option<&Path>, folder: &Path) -> Result<Config, Failure> {
         let found = match named {
             Some(path) => Some(path.to_owned()),
@@ -56,7 +57,7 @@ impl Config {
                 .ancestors()
                 .take(MOST_FOLDERS)
                 .map(|folder| folder.join(NAME))
-                // If it is no file, opening it says so.
+                // An entry that is not a file is reported when it is opened.
                 .find(|path| path.symlink_metadata().is_ok()),
         };
         let Some(path) = found else {
@@ -129,7 +130,7 @@ impl Config {
         })
     }
 
-    /// Whether a file, or a folder with all that is in it, is left out.
+    /// Returns true if a path, or a folder that contains it, is excluded.
     pub(super) fn excludes(&self, path: &Path) -> bool {
         if self.exclude.is_empty() {
             return false;
@@ -144,7 +145,7 @@ impl Config {
     }
 }
 
-/// A pattern of paths below the folder of the file; one without `/` is for names in any folder.
+/// Returns the glob for a pattern. Globs are relative to the folder of the file. A pattern without `/` matches names in any folder.
 fn glob(pattern: &str) -> Cow<'_, str> {
     let pattern = pattern.trim_end_matches('/');
     match pattern.strip_prefix('/') {
@@ -154,8 +155,8 @@ fn glob(pattern: &str) -> Cow<'_, str> {
     }
 }
 
-/// The file that is named, which has to be in the folder: who asks for a check does not ask for the files that a folder
-/// above names.
+/// Returns the path of a file that the configuration names. The file must be in the folder of the configuration: a configuration in a
+/// folder above may be somebody else's, and must not make this command read arbitrary files.
 fn within(folder: &Path, named: &Path) -> Result<PathBuf, String> {
     let error = |how| {
         let named = Untrusted::from(named);
@@ -171,7 +172,7 @@ fn within(folder: &Path, named: &Path) -> Result<PathBuf, String> {
         return Err(error("leads out of the directory"));
     }
     let path = folder.join(named);
-    // What is not there is no link. Opening it says that it is not there.
+    // A missing file is no link; opening it reports that it is missing.
     match (folder.canonicalize(), path.canonicalize()) {
         (Ok(folder), Ok(found)) if !found.starts_with(&folder) => {
             Err(error("is a link that leads out of the directory"))
@@ -181,7 +182,7 @@ fn within(folder: &Path, named: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// The path without `..` and `.`, by its text alone.
+/// Removes `..` and `.` from a path, by its text alone.
 pub(super) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {

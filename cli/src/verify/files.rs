@@ -1,4 +1,4 @@
-//! Which files are checked: those that are named, and those in named folders that can hold code objects.
+//! Finds the files to check: the named files, and those files in named folders that can hold code objects.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,14 +15,14 @@ use hetdwarf::report::{CheckedFile, FolderRecord, UnreadableFile, unchecked};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) path: PathBuf,
-    /// Whether somebody named it, and not only a folder above it.
+    /// True if the file itself was named, and not only a folder that contains it.
     pub(super) named: bool,
-    /// The folders that were named and have it in them, as indices of [`Files::folders`].
+    /// The named folders that contain the file, as indices of [`Files::folders`].
     folders: Vec<usize>,
 }
 
 impl Target {
-    /// A file that somebody named.
+    /// Makes the target for a named file.
     pub(super) fn named(path: &Path) -> Target {
         Target {
             path: path.to_owned(),
@@ -36,30 +36,30 @@ impl Target {
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
-    /// Whether the configuration leaves out something in it.
+    /// True if the configuration excludes something in the folder.
     is_partial: bool,
-    /// Whether there is a code object in it, or something that cannot be read.
+    /// True if the folder contains a code object or something unreadable.
     is_seen: bool,
 }
 
-/// What the arguments stand for.
+/// The files and folders that the arguments name.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    /// By what they are called, so in a fixed order and each once.
+    /// The files to check, sorted by name, each only once.
     pub(super) targets: BTreeMap<String, Target>,
-    /// What could not be looked into.
+    /// The files and folders that cannot be read.
     pub(super) unreadable: Vec<UnreadableFile>,
     folders: Vec<Folder>,
-    /// What was named and the configuration leaves out.
+    /// The named paths that the configuration excludes.
     left_out: Vec<PathBuf>,
-    /// What was named.
+    /// The paths from the command line.
     named: Vec<PathBuf>,
-    /// Which of the targets are checked.
+    /// The part of the targets that is checked.
     pub(super) shard: Shard,
 }
 
 impl Files {
-    /// Finds the files of paths, without those that the configuration leaves out.
+    /// Finds the files of paths, except those that the configuration excludes.
     pub(super) fn find(paths: &[PathBuf], config: &Config) -> Files {
         let mut files = Files {
             named: paths.to_vec(),
@@ -76,7 +76,7 @@ impl Files {
             }
             match fs::metadata(path) {
                 Ok(metadata) if metadata.is_dir() => files.walk(path, config),
-                // Reading it will tell what it is.
+                // The type of the file is determined when it is read.
                 Ok(_) => files.add(path, None),
                 Err(error) => files.fail(path, error),
             }
@@ -84,12 +84,12 @@ impl Files {
         files
     }
 
-    /// What was named; None if only a part of it is checked here.
+    /// Returns the named paths, or None if only a part of the files is checked here.
     pub(super) fn asked(&self) -> Option<&[PathBuf]> {
         (!self.shard.is_part()).then_some(&*self.named)
     }
 
-    /// Adds a file of a folder, or one that was named.
+    /// Adds a named file, or a file in a folder.
     fn add(&mut self, path: &Path, folder: Option<usize>) {
         let target = self.targets.entry(name(path)).or_insert_with(|| Target {
             path: path.to_owned(),
@@ -100,10 +100,9 @@ impl Files {
         target.folders.extend(folder);
     }
 
-    /// Says of which folders and files nothing was checked.
+    /// Reports the folders and files in which nothing was checked.
     ///
-    /// * `is_checked`: for each of the targets, whether there was something in it to check; None of a target in another shard,
-    ///   which is given the benefit of the doubt.
+    /// * `is_checked`: for each target, true if there was something in it to check. None, for a target in another shard, counts as true.
     pub(super) fn note_unchecked(&mut self, is_checked: &[Option<bool>]) {
         let is_checked: Vec<bool> = is_checked.iter().map(|one| one.unwrap_or(true)).collect();
         let is_any = !self.unreadable.is_empty() || is_checked.contains(&true);
@@ -111,9 +110,10 @@ impl Files {
         self.unreadable.extend(unchecked(&folders, is_any));
     }
 
-    /// The records of what was named, apart from files.
+    /// Returns the records of the named folders and of the excluded paths.
     ///
-    /// * `is_checked`: as in [`note_unchecked`](Files::note_unchecked); the records of another shard say what is in its targets.
+    /// * `is_checked`: as in [`note_unchecked`](Files::note_unchecked), except that None counts as false: other shards report their own
+    ///   targets.
     pub(super) fn folder_records(&self, is_checked: &[Option<bool>]) -> Vec<FolderRecord> {
         let is_checked: Vec<bool> = is_checked.iter().map(|one| one.unwrap_or(false)).collect();
         self.records(&is_checked)
@@ -143,7 +143,7 @@ impl Files {
         self.unreadable.extend(failed.unreadable);
     }
 
-    /// Every file below a folder. Links to folders are not followed: they can lead back.
+    /// Adds every file below a folder. Links to folders are not followed, because they can form cycles.
     fn walk(&mut self, root: &Path, config: &Config) {
         let index = self.folders.len();
         let problems = self.unreadable.len();
@@ -185,13 +185,13 @@ impl Files {
     }
 }
 
-/// What is in a folder.
+/// An entry in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     Folder,
     /// A file that can hold code objects.
     Candidate,
-    /// Another file, or no file. A link that leads nowhere is none.
+    /// Another file, or something that is not a file, such as a broken link.
     Other,
 }
 
@@ -211,7 +211,7 @@ fn look_at(path: &Path) -> io::Result<Entry> {
     Ok(Entry::Other)
 }
 
-/// What a file is called: as it was named, without `./`.
+/// Returns the name of a file in reports: the path as it was given, without `./`.
 pub(super) fn name(path: &Path) -> String {
     let path = input_name(path);
     let name = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
@@ -225,7 +225,7 @@ pub(super) fn name(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    /// It was there when the folder was read.
+    /// The entry existed when the folder was read, and was deleted afterwards.
     #[test]
     fn an_entry_that_has_vanished_is_an_error() {
         let error = look_at(Path::new("no/such/entry")).unwrap_err();

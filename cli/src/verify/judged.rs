@@ -1,4 +1,4 @@
-//! Of which findings of a baseline it is known whether they are still there.
+//! Decides which findings of a baseline can be called stale, because the files that contained them were checked.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::config::normal;
 use hetdwarf::report::VerifyDocument;
 
-/// The paths that were to be checked and could be.
+/// The paths that were requested, without those that could not be read.
 pub(super) struct Judged {
     asked: Paths,
     unreadable: Paths,
@@ -25,28 +25,27 @@ impl Judged {
         }
     }
 
-    /// Whether what has this absolute path was.
+    /// Returns true if the file with this absolute path was checked.
     pub(super) fn holds(&self, path: &Path) -> bool {
         let path = text(path);
         self.asked.hold(&path) && !self.unreadable.hold(&path)
     }
 }
 
-/// A path without the `/` that only the root ends with.
+/// Returns the text of a path without a trailing `/`, which only the root has.
 fn text(path: &Path) -> String {
     path.to_string_lossy().trim_end_matches('/').to_owned()
 }
 
-/// Files and folders, and all that is in them. There can be as many as there are paths to look up, so that looking up
-/// one does not pass over them.
+/// Files and folders, with everything in them. Both the paths and the lookups can be many, so a lookup is not a linear search.
 struct Paths {
     names: HashSet<String>,
-    /// How long the names are: only so much of a path can be one of them.
+    /// The lengths of the names: a prefix of a path can be a name only if it has one of these lengths.
     lengths: BTreeSet<usize>,
 }
 
 impl Paths {
-    /// Whether one of them is `path`, or has it in it.
+    /// Returns true if `path` is one of the names, or is contained in one.
     fn hold(&self, path: &str) -> bool {
         self.lengths.range(..=path.len()).any(|&length| {
             let Some((start, rest)) = path.split_at_checked(length) else {
@@ -87,7 +86,7 @@ mod tests {
             ("a", false),
             ("out/deep/x.o", true),
             ("outside/x.o", false),
-            // The second byte of `é` is where a name ends.
+            // The length of `out` and `ä/x` is a position in the middle of `é`.
             ("oué", false),
             ("ä/x", true),
         ] {

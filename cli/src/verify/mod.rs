@@ -1,8 +1,8 @@
-//! `hetdwarf verify`: the rules over files and folders, as a CI needs them.
+//! `hetdwarf verify`: applies the rules to files and folders, for use in CI.
 //!
-//! Which files there are is found here; what is in them is found by [`check_packaged_file`]. Files are checked by several
-//! threads, and taken in the order of their names. Nothing is printed before all are, except
-//! records, which are printed file by file: the output is the same for any number of threads.
+//! This module finds the files; [`check_packaged_file`] checks the contents of each. Several threads check files, and the results are
+//! processed in the order of the file names, so the output does not depend on the number of threads. Records are printed file by file;
+//! everything else is printed after the last file.
 
 mod baseline;
 mod check;
@@ -59,7 +59,7 @@ pub(crate) fn run(
         .map_err(|error| Failure::new(format!("the current directory cannot be used: {error}")))?;
     let config = Config::load(arguments.config.as_deref(), &folder)?;
     let selection = selection(arguments, &config)?;
-    // What cannot be read is said before the work, not after it.
+    // An unreadable baseline is reported before the files are checked, not after.
     let known = match &arguments.write_baseline {
         Some(_) => None,
         None => arguments.baseline.as_ref().or(config.baseline.as_ref()),
@@ -122,7 +122,7 @@ pub(crate) fn run(
     printing.print(&document, out)
 }
 
-/// Checks the files and prints what is found in each as it is finished.
+/// Checks the files, and prints the findings of each file as soon as it is finished.
 fn print_records(
     check: &Check<'_>,
     mut files: Files,
@@ -147,7 +147,7 @@ fn print_records(
     Ok(exit)
 }
 
-/// Says what has to be said about source files.
+/// Prints the warnings about source files.
 fn warn(texts: &SourceTexts, err: &mut dyn Write) -> Result<(), Failure> {
     for warning in texts.warnings() {
         writeln!(err, "{WARNING}warning{WARNING:#}: {warning}")?;
@@ -155,7 +155,7 @@ fn warn(texts: &SourceTexts, err: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the configuration chose, and over it what the arguments choose.
+/// Returns the selection of the configuration, overridden by the arguments.
 fn selection(arguments: &VerifyArguments, config: &Config) -> Result<Selection, Failure> {
     let mut selection = config.selection.clone();
     if let Some(profile) = arguments.profile {
@@ -187,7 +187,7 @@ fn in_option(option: &str, error: &UnknownRule) -> Failure {
     Failure::new(format!("{option}: {error}"))
 }
 
-/// Adds lines of the source to findings. What has to be said about the files that they are from is in `texts` then.
+/// Adds source lines to findings. Warnings about the source files are collected in `texts`.
 fn show_sources<'f>(
     findings: impl Iterator<Item = &'f mut FindingDocument>,
     sources: &Sources,

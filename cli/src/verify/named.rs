@@ -12,7 +12,7 @@ use hetdwarf::verify::Selection;
 /// Returns the records that `hetdwarf verify --format jsonl PATH` prints. A file that cannot be read has a record too.
 ///
 /// * `name`: what to call the file, the name of the original of a copy for example;
-/// * `path`: where it is; packages that it names are looked for beside it.
+/// * `path`: the path of the file. Packages that the file names are looked for in the same folder.
 #[must_use]
 pub fn file_records(
     name: &str,

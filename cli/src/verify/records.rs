@@ -1,4 +1,4 @@
-//! `--format jsonl`: records, which are printed as files are finished.
+//! Prints the records of `--format jsonl`, one file at a time.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,10 +12,10 @@ use hetdwarf::report::{
 };
 use hetdwarf::verify::Severity;
 
-/// Lines as they come.
+/// The writer of the records.
 pub(super) struct Lines<'o> {
     out: &'o mut dyn Write,
-    /// What could not be looked into, by name: it has its place among the files.
+    /// The unreadable files and folders by name. Their records are printed in order among the other files.
     failed: BTreeMap<String, Vec<UnreadableFile>>,
     /// The files without their findings, for messages and the status.
     gathering: Gathering,
@@ -24,7 +24,7 @@ pub(super) struct Lines<'o> {
 }
 
 impl<'o> Lines<'o> {
-    /// * `files`: what will be checked.
+    /// * `files`: the files to be checked.
     pub(super) fn new(out: &'o mut dyn Write, files: &Files) -> Lines<'o> {
         let mut failed: BTreeMap<String, Vec<UnreadableFile>> = BTreeMap::new();
         for file in &files.unreadable {
@@ -40,9 +40,9 @@ impl<'o> Lines<'o> {
         }
     }
 
-    /// Takes what was found in a file.
+    /// Adds the findings of a file.
     ///
-    /// * `before`: how many findings there were before a baseline took those that it knows.
+    /// * `before`: the number of findings before the known ones of a baseline were removed.
     pub(super) fn add(&mut self, checked: Checked, before: u64) {
         while let Some(first) = self.failed.first_entry()
             && *first.key() <= checked.name
@@ -91,7 +91,7 @@ impl<'o> Lines<'o> {
         }
     }
 
-    /// Prints the rest. Returns the document without findings, and the status.
+    /// Prints the remaining records. Returns the document without findings, and the exit status.
     pub(super) fn finish(
         mut self,
         files: &mut Files,
@@ -123,11 +123,11 @@ fn write(records: &FileRecords, out: &mut dyn Write) -> Result<(), Failure> {
     let mut text = records.lines()?.join("\n");
     text.push('\n');
     out.write_all(text.as_bytes())?;
-    // Whoever reads sees files as they are finished.
+    // A reader of the output sees each file as soon as it is finished.
     Ok(out.flush()?)
 }
 
-/// How many findings there are.
+/// Counts the findings.
 pub(super) fn count_findings(objects: &[VerifiedFile]) -> u64 {
     objects
         .iter()

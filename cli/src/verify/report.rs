@@ -1,4 +1,4 @@
-//! Prints what was found, of files that were checked now or earlier.
+//! Prints the findings of a document, from this run or from earlier ones.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,18 +10,18 @@ use hetdwarf::report::{
     SarifLog, SummaryDocument, VerifyDocument, github_annotations, junit, lines, write_json_pretty,
 };
 
-/// How a document is printed.
+/// The settings for printing a document.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Printing<'p> {
     pub(crate) format: DocumentFormat,
-    /// Only the table of rules.
+    /// True if only the table of rules is printed.
     pub(crate) summary: bool,
-    /// The folder that paths count from, absolute.
+    /// The folder that paths are relative to, absolute.
     pub(crate) folder: &'p Path,
 }
 
 impl Printing<'_> {
-    /// Prints a finished document, adds to the summary of a step of a GitHub workflow, and returns the exit status.
+    /// Prints a finished document, appends to the summary of a GitHub workflow step, and returns the exit status.
     pub(crate) fn print(
         self,
         document: &VerifyDocument,
@@ -101,7 +101,7 @@ fn print(
     Ok(())
 }
 
-/// The table alone.
+/// Prints only the table.
 fn print_summary(
     format: DocumentFormat,
     document: &VerifyDocument,
@@ -122,7 +122,7 @@ fn print_summary(
     Ok(())
 }
 
-/// Adds the table to the summary of a step of a GitHub workflow, if it is run in one: the runner names a file for it.
+/// Appends the table to the summary of a GitHub workflow step. The runner names the summary file in an environment variable.
 fn step_summary(document: &VerifyDocument) -> Result<(), Failure> {
     let named = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
     let (Some(path), Some(_)) = (named, document.summary.findings) else {

@@ -1,4 +1,4 @@
-//! Findings for people.
+//! Prints findings as text for people.
 
 use core::cmp::Reverse;
 use core::fmt::{self, Write as _};
@@ -18,7 +18,7 @@ use hetdwarf::report::{
 use hetdwarf::untrusted::{Escaper, Untrusted};
 use hetdwarf::verify::{Evidence, Excerpt, PlacedDirective, Severity};
 
-/// The colour of a severity; also that of the mark under the part at fault.
+/// Returns the style for a severity, which is also used for the mark below the faulty part.
 fn style(severity: Severity) -> Style {
     let colour = match severity {
         Severity::Error => AnsiColor::Red,
@@ -28,19 +28,19 @@ fn style(severity: Severity) -> Style {
     colour.on_default().bold()
 }
 
-/// How many bytes a finding takes, more or less.
+/// The usual number of bytes in the text of a finding.
 const USUAL: usize = 384;
 
-/// How many code objects that are the same as one are named.
+/// The most equivalent code objects that are listed.
 const NAMED: usize = 3;
 
-/// How many functions or registers of a cause are named.
+/// The most functions or registers that are listed for a cause.
 const MOST_NAMES: usize = 6;
 
-/// How many findings fit on a screen; of more there is the table first.
+/// The number of findings that fit on a screen. If there are more, the table is printed first.
 const ON_A_SCREEN: usize = 8;
 
-/// Every finding, and the numbers. Causes are told worst first, findings by themselves by files.
+/// Prints every finding, and then the numbers. Causes are sorted by severity; findings that are not grouped are sorted by file.
 pub(super) fn print(document: &VerifyDocument, out: &mut dyn Write) -> Result<(), Failure> {
     let is_grouped = document.summary.findings.is_some();
     if is_grouped {
@@ -87,13 +87,13 @@ pub(super) fn print(document: &VerifyDocument, out: &mut dyn Write) -> Result<()
     print_numbers(document, out)
 }
 
-/// The last line.
+/// Prints the last line.
 pub(super) fn print_numbers(document: &VerifyDocument, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "{}", summary(&document.summary))?;
     Ok(())
 }
 
-/// What was found of each rule.
+/// Prints the table of rules, with the number of findings of each.
 pub(super) fn print_table(document: &VerifyDocument, out: &mut dyn Write) -> Result<(), Failure> {
     if document.rules.is_empty() {
         return Ok(());
@@ -123,7 +123,7 @@ pub(super) fn print_table(document: &VerifyDocument, out: &mut dyn Write) -> Res
     Ok(())
 }
 
-/// `2 code objects: 1 error, 3 warnings, 0 notes`.
+/// Formats the numbers, as in `2 code objects: 1 error, 3 warnings, 0 notes`.
 fn summary(summary: &VerifySummary) -> String {
     let coloured = |count: u64, severity: Severity| {
         let style = if count == 0 {
@@ -219,7 +219,7 @@ fn write_finding(text: &mut String, file: &VerifiedFile, finding: &FindingDocume
     Ok(())
 }
 
-/// The instructions, with `>` at the cause, what the row says, and what to write.
+/// Writes the instructions, with `>` at the cause, the directives of the current row, and the proposed directives.
 fn write_evidence(text: &mut String, evidence: &Evidence, style: Style) -> fmt::Result {
     for line in &evidence.code {
         let mark = match line.is_cause {
@@ -236,7 +236,7 @@ fn write_evidence(text: &mut String, evidence: &Evidence, style: Style) -> fmt::
     write_directives(text, &evidence.directives, ["write", "before"])
 }
 
-/// Directives by their places; what the row says has none where it has no rule.
+/// Writes directives, grouped by address. A register without a rule in the current row has an empty directive.
 fn write_directives(
     text: &mut String,
     directives: &[PlacedDirective],
@@ -269,7 +269,8 @@ fn write_directives(
     Ok(())
 }
 
-/// What else a finding stands for: the registers if it is one function, else how many functions there are and some of them.
+/// Writes the other findings of a group: their registers if they are all in one function, otherwise the number of functions and the first
+/// names.
 fn write_group(text: &mut String, finding: &FindingDocument, group: &FindingGroup) -> fmt::Result {
     let others = group.count.saturating_sub(1);
     if group.functions <= 1 && group.files <= 1 {
@@ -309,7 +310,7 @@ fn write_group(text: &mut String, finding: &FindingDocument, group: &FindingGrou
     write_names(text, names.iter(), ": ")
 }
 
-/// Names, and `…` if there are more than some.
+/// Writes names, and `…` if there are more than [`MOST_NAMES`].
 fn write_names(
     text: &mut String,
     names: impl ExactSizeIterator<Item = impl fmt::Display>,
@@ -324,7 +325,7 @@ fn write_names(
     text.write_str(more)
 }
 
-/// The line, and `^^^^` below what is at fault.
+/// Writes the line, and `^^^^` below the faulty part.
 fn write_excerpt(text: &mut String, excerpt: &Excerpt, style: Style) -> fmt::Result {
     let mut escaper = Escaper::new();
     let mut part = |range| {
@@ -344,7 +345,7 @@ fn write_excerpt(text: &mut String, excerpt: &Excerpt, style: Style) -> fmt::Res
     Ok(())
 }
 
-/// All that there is to say of a rule.
+/// Prints the full explanation of a rule.
 pub(super) fn explain(
     rule: &RuleDocument,
     width: usize,
@@ -379,7 +380,7 @@ pub(super) fn explain(
     Ok(())
 }
 
-/// A line for each rule.
+/// Prints a line for each rule.
 pub(super) fn list(rules: &RulesDocument, out: &mut dyn Write) -> Result<(), Failure> {
     let width = |text: fn(&RuleDocument) -> &'static str| {
         let rules = rules.rules.iter();
@@ -399,7 +400,7 @@ pub(super) fn list(rules: &RulesDocument, out: &mut dyn Write) -> Result<(), Fai
     Ok(())
 }
 
-/// Lines of at most `width` characters, unless a word is longer.
+/// Breaks a text into lines of at most `width` characters. A longer word has its own line.
 fn wrapped(text: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -48,7 +48,7 @@ pub struct Placed {
     pub wave: Emulated,
     /// The stop reason as bits of TRAPSTS, or 0 if the wave runs.
     pub trapsts: u32,
-    /// The lanes that are switched off in addition to those of the emulated wave.
+    /// The lanes that are switched off in addition to the inactive lanes of the emulated wave.
     pub off: u64,
     /// The workgroup, in x.
     pub workgroup: u32,

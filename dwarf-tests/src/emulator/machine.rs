@@ -15,13 +15,13 @@ pub const INPUT: u64 = 0x20_0000;
 pub const OUTPUT: u64 = 0x30_0000;
 /// The address of the wave's scratch in the process, for buffer descriptors.
 pub const SCRATCH_ADDRESS: u64 = 0x40_0000;
-/// Bytes of scratch for each lane.
+/// The number of bytes of scratch for each lane.
 const SCRATCH: usize = 4096;
 
 /// A wave.
 #[derive(Clone)]
 pub struct Machine {
-    /// The scalar registers, EXEC and VCC among them.
+    /// The scalar registers, including EXEC and VCC.
     pub s: Vec<u32>,
     /// The vector registers, lane by lane, then the accumulation registers.
     pub v: Vec<[u32; 64]>,
@@ -165,7 +165,7 @@ fn masks(op: &str, a: u64, b: u64) -> Option<u64> {
 }
 
 impl Machine {
-    /// A wave that is before its kernel.
+    /// Returns a wave at the start of its kernel.
     #[must_use]
     pub fn new(program: &Program, input: &[u32]) -> Machine {
         let lanes = program.wave_size.lanes() as usize;
@@ -185,7 +185,7 @@ impl Machine {
             memory,
         };
         if program.has_scratch_descriptor {
-            // As the runtime makes it: swizzled by dwords and lanes, with the lane's number added to the index.
+            // The descriptor has the runtime's settings: swizzled by dwords and lanes, with the lane's number added to the index.
             let [index_stride, lanes] = [2 + u32::from(lanes == 64), lanes as u32];
             machine.s[0] = SCRATCH_ADDRESS as u32;
             machine.s[1] = 1 << 31;
@@ -208,7 +208,7 @@ impl Machine {
         self.lanes() / 32
     }
 
-    /// The mask in a scalar register, or a pair.
+    /// Returns the mask in a scalar register or in a pair of registers.
     #[must_use]
     pub fn mask(&self, register: usize) -> u64 {
         match self.wave_size {
@@ -233,7 +233,7 @@ impl Machine {
         }
     }
 
-    /// Up to 64 bits of a scalar operand.
+    /// Returns up to 64 bits of a scalar operand.
     fn wide(&self, operand: Operand) -> Option<u64> {
         match operand {
             Operand::Scalars(first, 1) => Some(self.s[first].into()),
@@ -260,7 +260,7 @@ impl Machine {
         }
     }
 
-    /// One lane's dword of an operand.
+    /// Returns a lane's dword of an operand.
     fn source(&self, operand: Operand, lane: usize) -> Option<u32> {
         match operand {
             Operand::Vectors(first, _) => Some(self.v[first][lane]),
@@ -280,7 +280,7 @@ impl Machine {
 
     /// Adds memory after a region, so that accesses past its end have an effect.
     ///
-    /// * `length`: the size of the region then, in bytes.
+    /// * `length`: the new size of the region, in bytes.
     pub fn extend_memory(&mut self, address: u64, length: usize) {
         if let Some((_, bytes)) = self.memory.iter_mut().find(|(start, _)| *start == address) {
             bytes.resize(length, 0);
@@ -297,7 +297,7 @@ impl Machine {
             })
     }
 
-    /// A dword of memory.
+    /// Returns a dword of memory.
     #[must_use]
     pub fn read(&self, address: u64) -> Option<u32> {
         let (n, at) = self.region(address, 4)?;
@@ -306,11 +306,11 @@ impl Machine {
         ))
     }
 
-    /// Runs one instruction. Returns None if the emulator does not know it, or it accesses missing memory.
+    /// Runs one instruction. Returns None if the emulator does not implement it, or if it accesses missing memory.
     pub fn step(&mut self, one: &Instruction) -> Option<Event> {
         self.pc = one.next;
         if let Some((second, count)) = &one.second {
-            // Both halves read before either writes.
+            // Both halves read their operands before either half writes.
             let Operand::Vectors(register, _) = one.operands[*count] else {
                 return None;
             };
@@ -509,7 +509,7 @@ impl Machine {
         Some(Event::None)
     }
 
-    /// Writes a result that tells SCC whether it is 0.
+    /// Writes a result, and sets SCC if it is not 0.
     fn set_result(&mut self, dst: Operand, value: u64, name: &str) -> Option<()> {
         let value = if name.contains("64") {
             value
@@ -644,7 +644,7 @@ impl Machine {
                 }
                 "not_b32" => !narrow(self, a)?,
                 "pk_mov_b32" => {
-                    // Both halves as they are: op_sel:[0,1].
+                    // `op_sel:[0,1]` takes both halves unchanged.
                     let low = wide(self, a)? as u32;
                     let high = match b {
                         Operand::Vectors(first, _) => self.v[first + 1][lane],
@@ -736,7 +736,7 @@ impl Machine {
         Some((base.wrapping_add_signed(offset), count))
     }
 
-    /// Loads and stores.
+    /// Executes a load or store.
     fn access(&mut self, name: &str, operands: &[Operand], offset: i64) -> Option<()> {
         let (kind, rest) = name.split_once('_')?;
         if matches!(kind, "buffer" | "global") && rest.starts_with("gl")
@@ -750,7 +750,7 @@ impl Machine {
         for (lane, start, is_scratch) in access.lanes {
             for n in 0..access.count {
                 let bytes: &mut [u8] = if is_scratch {
-                    // A dword of each lane, one after the other.
+                    // The dwords of all lanes are consecutive.
                     let row = start.wrapping_add_signed(4 * n as i64 * lanes + 4 * lane as i64);
                     let at = usize::try_from(row).ok()?;
                     self.scratch.get_mut(at..at + 4)?
@@ -801,7 +801,7 @@ impl Machine {
         };
         let lanes = self.lanes() as i64;
         for lane in self.active() {
-            // The address: in the wave's scratch, at this byte of the lane, or in memory.
+            // The address: a byte of the lane in the wave's scratch, or a byte in memory.
             let own = i64::from(match address {
                 Operand::Vectors(first, 1) => self.v[first][lane],
                 _ => 0,

@@ -25,15 +25,15 @@ pub const SHARED_BASE: u64 = 0x0001_0000_0000_0000;
 /// An operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
-    /// Scalar registers: the first, how many.
+    /// Scalar registers: the first, and their number.
     Scalars(usize, usize),
-    /// Vector registers: the first, how many.
+    /// Vector registers: the first, and their number.
     Vectors(usize, usize),
-    /// An integer. 64-bit ones are sign-extended.
+    /// An integer. 64-bit integers are sign-extended.
     Number(i64),
-    /// `null`, `off`.
+    /// `null` or `off`.
     Null,
-    /// Anything else.
+    /// Any other operand.
     Other,
 }
 
@@ -44,25 +44,25 @@ pub struct Instruction {
     pub address: u64,
     /// The address of the next instruction.
     pub next: u64,
-    /// As the disassembler has it.
+    /// The disassembler's text.
     pub text: String,
-    /// Without `_e32` and `_e64`.
+    /// The name without `_e32` and `_e64`.
     pub name: String,
-    /// The operands, including those of the second half of a pair of instructions.
+    /// The operands of the instruction, or of both halves of a pair of instructions.
     pub operands: Vec<Operand>,
-    /// The second half of a pair of instructions (`v_dual_…`), and how many operands the first has.
+    /// The name of the second half of a pair of instructions (`v_dual_…`), and the number of operands of the first half.
     pub second: Option<(String, usize)>,
-    /// `offset:` of an access to memory.
+    /// The value of `offset:` in a memory access.
     pub offset: i64,
     /// The target of a branch.
     pub target: u64,
-    /// True if something jumps here, or the instruction before jumps.
+    /// True if the instruction is the target of a jump or follows a jump.
     pub is_first: bool,
 }
 
-/// The loaded bytes, and the addresses of parts.
+/// The instructions and loaded bytes of an object, and the addresses of their parts.
 pub struct Program {
-    /// In the order of addresses.
+    /// The instructions, sorted by address.
     pub instructions: Vec<Instruction>,
     indices: HashMap<u64, usize>,
     /// The segments.
@@ -71,7 +71,7 @@ pub struct Program {
     pub wave_size: WaveSize,
     /// The address of the kernel `k`.
     pub entry: u64,
-    /// The scalar register with the address of its arguments.
+    /// The scalar register with the address of the kernel's arguments.
     pub arguments: usize,
     /// True if the first four scalar registers have the buffer descriptor of scratch.
     pub has_scratch_descriptor: bool,
@@ -161,7 +161,7 @@ fn instruction(line: &Line) -> Instruction {
 }
 
 impl Instruction {
-    /// Returns true if control goes elsewhere than to the next instruction, or may.
+    /// Returns true if the next instruction executed may not be the following one.
     #[must_use]
     pub fn is_branch(&self) -> bool {
         self.name == "s_branch" || self.name.starts_with("s_cbranch")
@@ -232,7 +232,7 @@ impl Program {
         }
     }
 
-    /// The number of the instruction at an address.
+    /// Returns the index of the instruction at an address.
     #[must_use]
     pub fn index_of(&self, address: u64) -> Option<usize> {
         self.indices.get(&address).copied()

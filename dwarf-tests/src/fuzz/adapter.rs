@@ -57,7 +57,7 @@ pub fn check(bytes: &[u8]) {
     input.extend(request(3, "scopes", "{\"frameId\":1}"));
     let mut asked = 3;
     for (number, line) in bytes.split(|byte| *byte == b'\n').take(MOST).enumerate() {
-        // No other file is opened.
+        // Requests that open another file or end the session are skipped.
         let text = String::from_utf8_lossy(line);
         if text.contains("attach") || text.contains("launch") || text.contains("terminate") {
             continue;

@@ -17,7 +17,7 @@ fn object() -> &'static [u8] {
 /// Reads the bytes as a configuration, and checks an object with it.
 ///
 /// # Panics
-/// If the exit status is not a documented one, if it fails without a message, or if the document is not JSON.
+/// If the exit status is not a documented one, if the command fails without a message, or if the document is not JSON.
 pub fn configuration(bytes: &[u8]) {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
@@ -37,7 +37,7 @@ pub fn configuration(bytes: &[u8]) {
     assert!(ran.status <= 2);
     if ran.out.is_empty() {
         assert!(ran.status == 2 && !ran.err.is_empty(), "{}", ran.status);
-        // The message is escaped, whatever the file contains.
+        // The message is escaped, regardless of the file's contents.
         assert!(!ran.err.contains('\u{1b}'), "{:?}", ran.err);
     } else {
         serde_json::from_str::<serde_json::Value>(&ran.out).unwrap();

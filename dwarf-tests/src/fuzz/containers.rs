@@ -12,7 +12,7 @@ use hetdwarf::report::InfoDocument;
 /// Finds the code objects, extracts each by itself, and describes them.
 ///
 /// # Panics
-/// If the ways to find them disagree, if one is not at its reported position, or if the description is not JSON.
+/// If different ways of finding them disagree, if one is not at its reported position, or if the description is not JSON.
 pub fn check(bytes: &[u8]) {
     let found = code_objects(bytes);
     match (&found, &code_objects_if_any(bytes, &Limits::DEFAULT)) {

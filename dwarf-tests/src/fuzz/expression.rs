@@ -165,7 +165,7 @@ fn canonical(operations: &[Operation<'_>], encoding: Encoding, depth: u32) -> Op
 /// Checks text as an expression. Text that parses can be encoded, and its printed form parses to the same expression.
 ///
 /// # Panics
-/// If it does not.
+/// If the printed form does not parse to the same expression.
 pub fn text(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let encoding = Encoding::AMDGPU.in_memory();

@@ -505,7 +505,7 @@ fn section<'a>(
 /// Compares the rows of a line program with gimli's.
 ///
 /// # Panics
-/// If they differ.
+/// If the rows differ.
 pub fn check_lines(bytes: &[u8]) {
     let file = lines(bytes);
     let object = CodeObject::parse(&file).unwrap();
@@ -561,7 +561,7 @@ pub fn check_lines(bytes: &[u8]) {
 /// Compares the entries of a location list with gimli's.
 ///
 /// # Panics
-/// If they differ.
+/// If the entries differ.
 pub fn check_lists(bytes: &[u8]) {
     let file = lists(bytes);
     let object = CodeObject::parse(&file).unwrap();
@@ -635,7 +635,7 @@ type Rules = (String, BTreeMap<u64, String>);
 /// Compares the rows of call frame information with gimli's.
 ///
 /// # Panics
-/// If they differ.
+/// If the rows differ.
 pub fn check_frames(bytes: &[u8]) {
     let file = frames(bytes);
     let object = CodeObject::parse(&file).unwrap();

@@ -267,7 +267,7 @@ pub fn configurations() -> Vec<Vec<u8>> {
     .into()
 }
 
-/// Returns baselines: an empty one, those of some objects, and one of missing findings.
+/// Returns baselines: an empty baseline, the baselines of some objects, and a baseline of missing findings.
 #[must_use]
 pub fn baselines() -> Vec<Vec<u8>> {
     use hetdwarf::report::{Baseline, VerifyDocument, check_file};

@@ -5,7 +5,7 @@ use hetdwarf::wave::{Snapshot, Wave};
 /// Checks that a readable snapshot is written as JSON that reads back as the same wave.
 ///
 /// # Panics
-/// If it does not, or if the wave's lanes cannot be queried.
+/// If the wave changes, or if its lanes cannot be queried.
 pub fn check(bytes: &[u8]) {
     let Ok(snapshot) = Snapshot::from_json(bytes) else {
         return;

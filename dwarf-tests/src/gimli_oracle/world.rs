@@ -143,7 +143,7 @@ pub fn read_memory(space: u64, address: u64, length: u8) -> Result<Vec<u8>, Trou
     bytes.collect()
 }
 
-/// The same contents as a debugger provides them.
+/// A debugger's view of the same contents.
 pub struct Stopped;
 
 impl Wave for Stopped {

@@ -147,11 +147,11 @@ pub const NOP: Instruction = ("s_nop 0", &[0xbf80_0000]);
 /// The kind of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It calls nothing and has no frame.
+    /// The function calls nothing and has no frame.
     Leaf,
-    /// It has a frame, and calls a leaf.
+    /// The function has a frame, and calls a leaf.
     Framed,
-    /// It is dispatched, and calls a function with a frame.
+    /// The function is dispatched, and calls a function with a frame.
     Kernel,
 }
 

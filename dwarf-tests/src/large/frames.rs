@@ -1,7 +1,6 @@
 //! Writes call frame information for the code in [`code`](super::code), correct at every instruction.
 //!
-//! The rules resemble those of LLVM 24. In addition they describe EXEC and the stack pointer, and restore the caller's rules in the
-//! epilogue.
+//! The rules resemble LLVM 24's. In addition they describe EXEC and the stack pointer, and restore the caller's rules in the epilogue.
 
 use hetdwarf::Result;
 use hetdwarf::arch::{Lane, Register, ScratchAddressing, WaveSize};

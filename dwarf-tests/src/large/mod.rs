@@ -76,14 +76,14 @@ pub struct Object {
     pub size: u64,
     /// The offset of `.debug_info` in the file.
     pub info_offset: u64,
-    /// Its units, in order.
+    /// The units, in order.
     pub units: Vec<Unit>,
 }
 
 /// Writes an object.
 ///
 /// # Errors
-/// The errors of `out`.
+/// Returns the errors of `out`.
 pub fn write(shape: &Shape, out: &mut impl Write) -> io::Result<Object> {
     let count = shape.functions.div_ceil(shape.functions_of_unit);
     let mut sections = Sections::new(count as u64);

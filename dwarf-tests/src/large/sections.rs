@@ -166,7 +166,7 @@ impl Sections {
     /// Writes the file. Returns its size, and the offset of `.debug_info`.
     ///
     /// # Errors
-    /// The errors of `out`.
+    /// Returns the errors of `out`.
     pub fn write(&self, out: &mut impl Write) -> io::Result<(u64, u64)> {
         let mut table = Table::default();
         let (progbits, symtab, strtab) = (1, 2, 3);

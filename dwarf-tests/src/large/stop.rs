@@ -14,7 +14,7 @@ impl Object {
     /// Returns the function with a frame that is nearest to the middle of the object.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no such function.
     #[must_use]
     pub fn middle(&self) -> &Function {
         let (before, after) = self.units.split_at(self.units.len() / 2);
@@ -41,7 +41,7 @@ pub fn stop(object: &Object, function: &Function) -> Value {
     for number in 0..=40 {
         registers.insert(format!("s{number}"), hex(word()));
     }
-    // In bytes of one lane.
+    // These are offsets in bytes of one lane.
     registers.insert("s33".to_owned(), hex(0x30));
     registers.insert("s32".to_owned(), hex(0x60));
     registers.insert("exec".to_owned(), hex(0xffff));

@@ -38,13 +38,13 @@ const VARIABLES: &[&str] = &[
 pub struct Function {
     /// The kind of the function.
     pub kind: Kind,
-    /// Its name.
+    /// The name of the function.
     pub name: String,
-    /// Its addresses.
+    /// The addresses of the function.
     pub range: Range<u64>,
-    /// The address of an instruction in the middle of its body.
+    /// The address of an instruction in the middle of the body.
     pub middle: u64,
-    /// The return address of its call.
+    /// The return address of the call in the function, if any.
     pub returns_to: Option<u64>,
 }
 
@@ -55,7 +55,7 @@ pub struct Unit {
     pub entries: Range<u64>,
     /// The offset of the entries after the first.
     pub children: u64,
-    /// Its functions, by address.
+    /// The functions, sorted by address.
     pub functions: Vec<Function>,
 }
 
@@ -257,7 +257,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the types of the unit. Returns those that variables have.
+    /// Writes the types of the unit. Returns the types of variables.
     fn types(&mut self, sections: &mut Sections) -> Vec<Type> {
         let mut base = |name: &str, encoding: gimli::DwAte, size: u8| {
             let start = self.begin(Abbreviation::Base);

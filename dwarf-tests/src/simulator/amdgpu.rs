@@ -15,7 +15,7 @@ use super::random::Random;
 /// A processor that code is generated for.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name.
+    /// The name of the processor.
     pub processor: &'static str,
     /// The wave size.
     pub wave_size: WaveSize,
@@ -37,7 +37,7 @@ pub const TARGETS: [Target; 5] = [
 const SPILL: &str = "v42";
 /// The register that saves EXEC during a spill.
 const SPILLED_EXEC: u16 = 54;
-/// The lanes that the wave began with: an argument of the function.
+/// The register with the lanes that were active on entry: an argument of the function.
 pub const ENTERED: u16 = 56;
 /// A register for numbers on their way to vector registers.
 const NUMBER: u16 = 58;
@@ -50,9 +50,9 @@ pub const ACTIVE: u16 = 60;
 /// The end of the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It ends the wave, as a kernel.
+    /// The function ends the wave, as a kernel does.
     Wave,
-    /// It returns to its caller.
+    /// The function returns to its caller.
     Return,
 }
 

@@ -8,7 +8,7 @@ use super::random::Random;
 /// A planted mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// A procedure is built on another procedure than that of the enclosing region.
+    /// A procedure is built on a procedure that does not belong to the enclosing region.
     WrongParent,
     /// While `else` runs, lanes have the positions that they have while `then` runs.
     MissingElse,

@@ -18,9 +18,9 @@ use object::{
 /// A function to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Function<'f> {
-    /// Its name.
+    /// The name of the function.
     pub name: &'f str,
-    /// The size of its code in bytes.
+    /// The size of the code in bytes.
     pub size: u64,
     /// The description of its lanes.
     pub program: &'f Program,
@@ -88,7 +88,7 @@ pub fn starts(functions: &[Function<'_>]) -> (Vec<u64>, u64) {
 /// Writes a relocatable object for `gfx1030` with some functions, each with a symbol.
 ///
 /// # Panics
-/// If it cannot be written.
+/// If the object cannot be written.
 #[must_use]
 pub fn write(functions: &[Function<'_>], version: u16, addresses: Addresses) -> Vec<u8> {
     write_with_frames(functions, version, addresses, &[])
@@ -99,7 +99,7 @@ pub fn write(functions: &[Function<'_>], version: u16, addresses: Addresses) -> 
 /// * `debug_frame`: the section. For the addresses of functions in it, see [`starts`].
 ///
 /// # Panics
-/// If it cannot be written.
+/// If the object cannot be written.
 #[must_use]
 pub fn write_with_frames(
     functions: &[Function<'_>],

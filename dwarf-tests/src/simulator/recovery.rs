@@ -38,7 +38,7 @@ pub struct Figures {
     pub left: usize,
     /// The lanes that were inactive at the start, and were recovered as such.
     pub elsewhere: usize,
-    /// The lanes that only one instruction can have switched off, whatever the masks are, and this is right.
+    /// The lanes that only the right instruction can have switched off, independent of the masks.
     pub charged: usize,
     /// The lanes that could not be recovered, by reason.
     pub unknown: BTreeMap<&'static str, usize>,

@@ -1,4 +1,4 @@
-//! The assembler makes the same bytes from the directives.
+//! Checks that the assembler produces the same bytes from the directives.
 
 use hetdwarf::frame::Instruction;
 use hetdwarf::frame::write::{Common, Format, FrameTable, FunctionFrame, Start};
@@ -93,7 +93,7 @@ const COMPUTED: &[Instruction<'static>] = &[
     },
 ];
 
-/// The other rules, and the state that is remembered. `DW_CFA_nop` is not the last, where it would be padding.
+/// The other rules, and remembering and restoring the state. `DW_CFA_nop` is not the last instruction, where it would be padding.
 const OTHERS: &[Instruction<'static>] = &[
     Instruction::RememberState,
     Instruction::Undefined { register: 2600 },
@@ -134,7 +134,7 @@ fn of_64_bit_format() -> FrameTable {
     table
 }
 
-/// The file that the assembler makes of a text; none if the assembler is not installed.
+/// Returns the file that the assembler makes from a text, or None if the assembler is not installed.
 fn assembled(text: String, processor: &str, format: Format) -> Option<Vec<u8>> {
     let tool = dwarf_tests::llvm_tool("llvm-mc")?;
     let cpu = format!("-mcpu={processor}");
@@ -175,7 +175,7 @@ fn the_assembler_makes_the_same_bytes_of_the_directives() {
         };
         let ours = table.write().unwrap().resolved(address_of).unwrap();
         assert_eq!(ours, theirs, "{processor}\n{text}");
-        // The labels are the places.
+        // The labels are the addresses.
         for function in &functions {
             assert!(address_of(&function.symbol).is_some(), "{text}");
             assert!(text.contains(&function.blocks.last().unwrap().label));

@@ -10,7 +10,7 @@ use hetdwarf::object::CodeObject;
 
 use crate::program::{BUFFER64, FLAT32, s, v};
 
-/// The very bytes that LLVM 24 wrote for the first function of the object, from the events of its code:
+/// The bytes equal LLVM 24's bytes for the first function of the object. They are made from the events of its code:
 /// `s_mov_b32 s11, s33`; `s_mov_b32 s33, s32`; …; `s_mov_b32 s33, s11`.
 #[test]
 fn events_give_what_the_compiler_wrote() {
@@ -39,7 +39,7 @@ fn events_give_what_the_compiler_wrote() {
     unframed.unwrap();
     let mut table = FrameTable::new();
     table.add(frame);
-    // The CIE of 16 bytes and the FDE of 80.
+    // The CIE has 16 bytes, the FDE 80.
     assert_eq!(table.write().unwrap().bytes, theirs[..96]);
 }
 
@@ -57,7 +57,7 @@ fn written_again(fde: &Fde<'_>, target: Target) -> hetdwarf::Result<FrameBytes> 
     let mut frame = FunctionFrame::new(target, &common, start, fde.address_range)?;
     let items = Instructions::new(fde.instructions, 0, cie.address_size, ".debug_frame");
     let items: Vec<_> = items.map(|item| Ok(item.instruction)).collect()?;
-    // Padding is made anew.
+    // Padding is not copied.
     let padding = items.iter().rev();
     let padding = padding.take_while(|i| **i == Instruction::Nop).count();
     for instruction in &items[..items.len() - padding] {
@@ -89,7 +89,7 @@ fn every_fde_of_the_corpus_is_written_again() {
             let length = size + usize::try_from(fde.length).unwrap();
             let theirs = &theirs[at..at + length];
             let ours = &ours.bytes[usize::try_from(ours.fdes[0]).unwrap()..];
-            // All but the distance to the CIE, which stands elsewhere.
+            // Everything except the distance to the CIE, which is at another offset.
             let pointer = size..size + usize::from(fde.cie.offset_size);
             let place = format!("{}: {:#x}", path.display(), fde.offset);
             assert_eq!(ours[..pointer.start], theirs[..pointer.start], "{place}");

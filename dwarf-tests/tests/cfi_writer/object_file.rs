@@ -9,8 +9,7 @@ use hetdwarf::object::CodeObject;
 use crate::program::{BUFFER64, program};
 use crate::tool::pipe;
 
-/// A relocatable code object of gfx90a, made by the crate `object`: a function each, and the section with
-/// its relocations.
+/// Returns a relocatable code object of gfx90a, made by the crate `object`: the functions, and the section with its relocations.
 fn with_object(section: &FrameBytes, functions: &[(&str, u64)]) -> Vec<u8> {
     use object::write::{Object, Relocation, Symbol, SymbolSection};
     use object::{elf, write};

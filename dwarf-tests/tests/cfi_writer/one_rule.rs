@@ -12,7 +12,7 @@ use hetdwarf::wave::Snapshot;
 use crate::program::{BUFFER64, FLAT32, s, v};
 use crate::wave::{caller_value, dwords, stopped_in_helper};
 
-/// Calls with a frame of a wave stopped in a function at 0 that has one additional rule.
+/// Calls `look` with a frame of a wave that stopped in a function at 0 with one additional rule.
 fn with_frame(
     target: Target,
     describe: impl FnOnce(&mut FunctionFrame) -> hetdwarf::Result<()>,
@@ -30,7 +30,7 @@ fn with_frame(
     let section = table.write().unwrap().bytes;
     let index = FrameIndex::new(FrameSection::debug_frame(&section));
     let mut wave = stopped_in_helper(target, "any", 4);
-    // A mask, and a stack pointer, in lanes.
+    // Lanes of a vector register hold a mask and a stack pointer.
     let mut v43 = vec![Some(0); usize::try_from(target.wave_size.lanes()).unwrap()];
     v43[6..9].copy_from_slice(&[Some(0xff00_ff00), Some(1), Some(0x60)]);
     wave.set_lanes(v(43, target), &v43).unwrap();
@@ -42,7 +42,7 @@ fn with_frame(
     look(&stack.frame(0).unwrap(), &wave);
 }
 
-/// 0xff00ff00 and, in a second register or lane, 1.
+/// The mask is 0xff00ff00, and 1 in a second register or lane.
 #[test]
 fn masks_mean_the_same_wherever_they_are() {
     for target in [BUFFER64, FLAT32] {

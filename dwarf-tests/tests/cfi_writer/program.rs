@@ -1,4 +1,4 @@
-//! The program whose call frame information most tests write: a kernel, and a function that it calls.
+//! Builds the program whose call frame information most tests write: a kernel, and a function that it calls.
 
 use hetdwarf::arch::{Lane, Register, ScratchAddressing, WaveSize};
 use hetdwarf::frame::write::{

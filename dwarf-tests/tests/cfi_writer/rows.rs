@@ -26,7 +26,7 @@ const EXEC_ON_ENTRY: [u8; 5] = [0xe9, 7, 17, 0x94, 8];
 /// `select_bit_piece 32 64`.
 const SELECT: [u8; 4] = [0xe9, 12, 32, 64];
 
-/// Looks at the rows of `helper`.
+/// Calls `look` with the rows of `helper`.
 fn with_rows(look: impl FnOnce(&[Row<'_>])) {
     let written = program(BUFFER64).unwrap().write().unwrap();
     let section = written.resolved(address_of).unwrap();
@@ -49,8 +49,7 @@ fn at_scratch(register: u64) -> CfaRule<'static> {
     }
 }
 
-/// The rules on entry: the return address is in s[30:31], the stack pointer is the CFA, and s6 and v0 are
-/// clobbered.
+/// Returns the rules on entry: the return address is in s[30:31], the stack pointer is the CFA, and s6 and v0 are clobbered.
 fn on_entry() -> [(u64, RegisterRule<'static>); 4] {
     // regx SGPR30, piece 4, regx SGPR31, piece 4
     let pair = RegisterRule::Expression([0x90, 0x3e, 0x93, 4, 0x90, 0x3f, 0x93, 4][..].into());

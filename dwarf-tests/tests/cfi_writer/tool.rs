@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs a tool with standard input and gives its output.
+/// Runs a tool with standard input and returns its output.
 pub fn pipe(tool: &Path, arguments: &[&str], input: Vec<u8>) -> Vec<u8> {
     let mut child = Command::new(tool)
         .args(arguments)

@@ -9,7 +9,7 @@ use hetdwarf::wave::Snapshot;
 use crate::program::{BUFFER64, FLAT32, address_of, program, s, v};
 use crate::wave::{caller_value, dwords, stopped_in_helper};
 
-/// Looks at the frame of `helper`, stopped in its body and in the block after its epilogue, on each target.
+/// Calls `look` with the frame of `helper`, stopped in its body and in the block after its epilogue, on each target.
 fn with_each_stop(look: impl Fn(Target, &CallFrame<'_, '_, '_>, &Snapshot)) {
     for (target, processor) in [(BUFFER64, "gfx90a"), (FLAT32, "gfx1100")] {
         let section = program(target).unwrap().write().unwrap();
@@ -18,7 +18,7 @@ fn with_each_stop(look: impl Fn(Target, &CallFrame<'_, '_, '_>, &Snapshot)) {
         for pc in [0x1a80, 0x1b40] {
             let wave = stopped_in_helper(target, processor, pc);
             let arena = Arena::new();
-            // By the letter, and without a processor: the tables say it all.
+            // Reading is strict and without a processor, because the tables contain everything.
             let stack = unwind(Unwind::new(&wave, &index, LoadAddress(0), &arena), pc);
             assert_eq!(stack.error(), None);
             assert_eq!(stack.stopped(), Stopped::ReturnAddressUndefined);
@@ -29,7 +29,7 @@ fn with_each_stop(look: impl Fn(Target, &CallFrame<'_, '_, '_>, &Snapshot)) {
     }
 }
 
-/// EXEC on entry; s4 and s5 of the wave keep it.
+/// Returns EXEC on entry, which s4 and s5 of the wave hold.
 fn exec_on_entry(target: Target) -> u64 {
     if target == BUFFER64 {
         0x1_ff00_ff00

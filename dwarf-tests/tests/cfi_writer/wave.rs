@@ -8,7 +8,7 @@ use hetdwarf::wave::{Memory, Snapshot};
 
 use crate::program::{s, v};
 
-/// The caller's value of a register, in bytes.
+/// Returns the caller's value of a register, in bytes.
 pub fn caller_value(frame: &CallFrame<'_, '_, '_>, register: Register, wave: &Snapshot) -> Vec<u8> {
     let (location, assumes_exec) = frame.recovered(register).unwrap();
     assert!(!assumes_exec, "EXEC has a rule");
@@ -31,8 +31,8 @@ pub fn dwords(bytes: &[u8]) -> Vec<u32> {
         .collect()
 }
 
-/// A wave that is stopped in `helper`, called from `kernel` at 0x1050, whose frame starts at the frame
-/// pointer: in wave bytes at 0x400.
+/// Returns a wave that stopped in `helper`, called from `kernel` at 0x1050. The kernel's frame starts at the frame pointer: at byte 0x400
+/// of the wave.
 pub fn stopped_in_helper(target: Target, processor: &str, pc: u64) -> Snapshot {
     let lanes = u16::try_from(target.wave_size.lanes()).unwrap();
     let each = |base: u32| -> Vec<Option<u32>> {
@@ -41,7 +41,7 @@ pub fn stopped_in_helper(target: Target, processor: &str, pc: u64) -> Snapshot {
             .collect()
     };
     let mut wave = Snapshot::new(processor, target.wave_size, pc);
-    // The frame starts 0x400 bytes into the wave's scratch; a pointer in bytes of a lane is a 32nd of that.
+    // The frame starts 0x400 bytes into the wave's scratch. If pointers count the bytes of one lane, the pointer is a 32nd of that.
     let (stack, frame) = match target.scratch {
         ScratchAddressing::Buffer => (0x1000, 0x400),
         ScratchAddressing::Flat => (0x1000 / 32, 0x400 / 32),
@@ -49,7 +49,7 @@ pub fn stopped_in_helper(target: Target, processor: &str, pc: u64) -> Snapshot {
     };
     wave.set_register(s(32), stack).unwrap();
     wave.set_register(s(33), frame).unwrap();
-    // EXEC on entry, kept in s[4:5], and now.
+    // s[4:5] hold EXEC on entry.
     wave.set_register(s(4), 0xff00_ff00).unwrap();
     wave.set_register(s(5), 0x1).unwrap();
     wave.set_register(s(6), 0x123).unwrap();

@@ -19,7 +19,7 @@ impl Client {
     pub fn new() -> Client {
         let (to_read, output) = std::io::pipe().unwrap();
         let (input, mut to_write) = std::io::pipe().unwrap();
-        // `.ci/planted` tells by the thread which test it is.
+        // `.ci/planted` identifies the test by the name of the thread.
         let test = std::thread::current().name().unwrap_or_default().to_owned();
         let adapter = std::thread::Builder::new().name(test);
         let adapter = adapter.spawn(move || {
@@ -38,7 +38,7 @@ impl Client {
         self.output.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
-    /// The next message.
+    /// Returns the next message.
     pub fn receive(&mut self) -> Option<Value> {
         let mut length = 0;
         loop {
@@ -57,7 +57,7 @@ impl Client {
         Some(serde_json::from_slice(&body).unwrap())
     }
 
-    /// The response to a request: there is one, and it is for this request.
+    /// Sends a request. Returns its response, which must be the only one.
     pub fn ask(&mut self, command: &str, arguments: Value) -> Value {
         self.seq += 1;
         let seq = self.seq;
@@ -80,7 +80,7 @@ impl Client {
         }
     }
 
-    /// The body of a response to a request that succeeds.
+    /// Sends a request that must succeed. Returns the body of the response.
     pub fn body(&mut self, command: &str, arguments: Value) -> Value {
         let response = self.ask(command, arguments.clone());
         assert_eq!(
@@ -90,7 +90,7 @@ impl Client {
         response["body"].clone()
     }
 
-    /// Opens something, as VS Code does.
+    /// Opens a core, log or snapshot, as VS Code does.
     pub fn open(arguments: Value) -> Client {
         let mut client = Client::new();
         client.body("initialize", json!({ "adapterID": "hetdwarf" }));
@@ -123,7 +123,7 @@ impl Client {
         body["variables"].as_array().unwrap().clone()
     }
 
-    /// The variables of a scope of a frame.
+    /// Returns the variables in a scope of a frame.
     pub fn scope(&mut self, frame: &Value, name: &str) -> Vec<Value> {
         let scopes = self.body("scopes", json!({ "frameId": frame["id"] }));
         let scopes = scopes["scopes"].as_array().unwrap();
@@ -150,12 +150,12 @@ pub fn text(path: &std::path::Path) -> String {
     path.display().to_string()
 }
 
-/// The folder of the demo.
+/// Returns the folder of the demo.
 pub fn demo() -> PathBuf {
     dwarf_tests::package().join("../examples/demo")
 }
 
-/// The demo's core. Its wave 3 faulted in `leaf`.
+/// Returns the path of the demo's core. Its wave 3 faulted in `leaf`.
 pub fn demo_core() -> String {
     text(&demo().join("demo.core"))
 }

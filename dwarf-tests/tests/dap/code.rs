@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, demo, demo_core, text};
 
-/// The text of llvm-objdump-22 at 0x1630 of the demo's object, and memory as the core has it.
+/// The expected text is llvm-objdump-22's at 0x1630 of the demo's object. The expected memory comes from the core.
 #[test]
 fn instructions_and_memory_are_read() {
     let core = demo_core();
@@ -31,7 +31,7 @@ fn instructions_and_memory_are_read() {
         let bytes = one["instructionBytes"].as_str().unwrap().split(' ').count();
         assert!(matches!(bytes, 4 | 8 | 12), "{one}");
     }
-    // The first dwords of the code, as the object has them, through the memory of the process.
+    // The first dwords of the code are read through the memory of the process, and equal the object's.
     let memory = client.body("readMemory", json!({ "memoryReference": pc, "count": 4 }));
     let missing = client.body(
         "readMemory",
@@ -51,7 +51,7 @@ fn instructions_and_memory_are_read() {
 /// The load address of the demo's code object.
 const LOAD: u64 = 0x7f40_0000_0000;
 
-/// The instructions around any address equal those of llvm-objdump, across function ends and padding, up to the start of the section.
+/// The instructions around any address equal llvm-objdump's, across function ends and padding, up to the start of the section.
 #[test]
 fn instructions_before_an_address_are_those_of_llvm() {
     let Some(objdump) = llvm_tool("llvm-objdump") else {
@@ -76,7 +76,7 @@ fn instructions_before_an_address_are_those_of_llvm() {
             .collect();
         let first = place - usize::try_from(before).unwrap();
         assert_eq!(addresses, known[first..place + 2], "{at:#x} {before}");
-        // The first says in which file the lines are.
+        // Only the first instruction names the file of the lines.
         let path = listed[0]["location"]["path"].as_str().unwrap_or_default();
         let is_of_code = listed[0]["line"].is_u64();
         assert_eq!(path.ends_with("demo/calls-O2.cl"), is_of_code, "{listed:?}");
@@ -87,7 +87,7 @@ fn instructions_before_an_address_are_those_of_llvm() {
             "the file is that of the instruction before"
         );
     }
-    // Before the section there is no code, but editors want as many as they asked for, at addresses of their own.
+    // Before the section there is no code. Editors still get the requested number of instructions, at distinct addresses.
     let listed = client.body(
         "disassemble",
         json!({ "memoryReference": "0x7f4000001600", "instructionOffset": -3, "instructionCount": 4 }),
@@ -160,7 +160,7 @@ fn memory_of_every_space_is_read() {
     assert_eq!(read("none:0x7f1000000000", 80, 100), region("none")[80..]);
     assert_eq!(read("0x10", 0, 100), [0; 0]);
     assert_eq!(read("region:0x0", 0, 4), [0; 0]);
-    // The lane has to be known.
+    // The lane must be given.
     for wrong in [
         "private_lane:0x0",
         "private_lane:32:0x0",
@@ -180,7 +180,7 @@ fn memory_of_every_space_is_read() {
     assert_eq!(base64(body["data"].as_str().unwrap()), of_lane_3);
 }
 
-/// LDS, of a case that has some.
+/// LDS is read, in a case that uses it.
 #[test]
 fn local_memory_is_read() {
     let cases = wave_cases();

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, demo, demo_core, text};
 
-/// By hand, from the demo's emulator: `a` is the lane, `x` is 99 in lane 3 and -3 in lane 1; EXEC has lanes 1 to 25 that are odd.
+/// The values are worked out by hand from the demo's emulator: `a` is the lane, and `x` is 99 in lane 3 and -3 in lane 1. EXEC has the odd
+/// lanes from 1 to 25.
 #[test]
 fn a_core_is_opened_as_editors_do() {
     let core = demo_core();
@@ -36,11 +37,11 @@ fn a_core_is_opened_as_editors_do() {
     assert_eq!(page["stackFrames"].as_array().unwrap().len(), 2);
     assert_eq!(page["stackFrames"][0], frames[1]);
     assert_eq!(page["totalFrames"], 4);
-    // What was given a number keeps it.
+    // References stay the same in later requests.
     let scopes = json!({ "frameId": frames[0]["id"] });
     let of_frame = client.body("scopes", scopes.clone());
     assert_eq!(client.body("scopes", scopes), of_frame);
-    // 0 are all.
+    // A count of 0 requests all frames.
     let all = client.body("stackTrace", json!({ "threadId": 3, "levels": 0 }));
     assert_eq!(all["stackFrames"].as_array().unwrap(), &frames);
     let locals = client.scope(&frames[0], "Locals");
@@ -59,7 +60,7 @@ fn a_core_is_opened_as_editors_do() {
     let page = client.body("variables", page);
     assert_eq!(page["variables"][0]["value"], "3");
     assert_eq!(page["variables"].as_array().unwrap().len(), 2);
-    // A lane in focus.
+    // One lane gets the focus.
     client.body("hetdwarf/setLane", json!({ "threadId": 3, "lane": 3 }));
     let locals = client.scope(&frames[0], "Locals");
     let a = locals.iter().find(|one| one["name"] == "a").unwrap();
@@ -88,7 +89,7 @@ fn a_core_is_opened_as_editors_do() {
     );
     let lanes = client.children(&of_all);
     assert_eq!(lanes[3]["value"], "102");
-    // The most frequent value is the first, though lane 1 has the other.
+    // The most frequent value comes first, although lane 1 has the other value.
     let found = client.body(
         "evaluate",
         json!({ "expression": "a > 1", "frameId": frames[0]["id"] }),
@@ -99,7 +100,7 @@ fn a_core_is_opened_as_editors_do() {
         json!({ "expression": "nosuch", "frameId": frames[0]["id"] }),
     );
     assert_eq!(wrong["success"], false);
-    // Editors show it where the expression is, and need no window for it.
+    // Editors show the error next to the expression, so no message is needed.
     assert_eq!(wrong["body"]["error"]["showUser"], false);
     // The lanes 27 to 31 never entered `mid`.
     let lanes = client.body("hetdwarf/lanes", json!({ "frameId": frames[0]["id"] }));
@@ -133,13 +134,13 @@ fn a_core_is_opened_as_editors_do() {
     assert_eq!(info["exceptionId"], "memory-violation");
     let modules = client.body("modules", json!({}));
     assert_eq!(modules["totalModules"], 1);
-    // A process that does not run.
+    // A request that needs a running process is refused.
     let refused = client.ask("continue", json!({ "threadId": 3 }));
     assert_eq!(refused["success"], false);
     client.body("disconnect", json!({}));
 }
 
-/// The stop reason of each wave equals that of `hetdwarf core`, with the likeliest faulting access.
+/// Each wave has the same stop reason as in `hetdwarf core`, with the likeliest faulting access.
 #[test]
 fn exceptions_are_those_of_the_core() {
     let folder = Folder::of("gfx1100");
@@ -148,7 +149,7 @@ fn exceptions_are_those_of_the_core() {
     let document: Value = serde_json::from_str(&document).unwrap();
     let mut client = Client::open(json!({ "coreFile": core }));
     let threads = client.body("threads", json!({}));
-    // Those that faulted come first, then others that stopped, then those that run.
+    // Faulted waves come first, then other stopped waves, then running waves.
     let rank = |thread: &Value| {
         let index = thread["id"].as_u64().unwrap() as usize;
         let wave = &document["waves"][index - 1];

@@ -41,7 +41,7 @@ fn values_are_hexadecimal_on_request() {
         ("copy.s", "-1500", "0xfa24"),
         ("recs[0].big", "17179869179", "0x3fffffffb"),
         ("recs[1].big", "42949607675", "0x9ffff00fb"),
-        // Neither is an integer.
+        // The other members are not integers.
         ("copy.c", "'F'", "'F'"),
         ("recs[1].col", "GREEN", "GREEN"),
         ("recs[1].y[1]", "-1.25", "-1.25"),
@@ -62,7 +62,7 @@ fn values_are_hexadecimal_on_request() {
             .contains("in = {s = 0xfa24, c = 'F', u = '\\377'}, col = GREEN, big = 0x9ffff00fb}"),
         "{whole_text}"
     );
-    // Its parts, and the variables of the frame, in both formats by turns.
+    // The parts of the value, and the variables of the frame, are requested in both formats alternately.
     for (format, s, id) in [(&hex, "0xfa24", "0x2"), (&json!({}), "-1500", "2")] {
         let mut of = |reference: &Value| {
             let arguments = json!({ "variablesReference": reference, "format": format });
@@ -84,7 +84,7 @@ fn values_are_hexadecimal_on_request() {
         let mut locals = locals.as_array().unwrap().iter();
         assert_eq!(locals.find(|one| one["name"] == "id").unwrap()["value"], id);
     }
-    // Without a lane in focus, the values of all lanes.
+    // Without a lane in focus, the values of all lanes are listed.
     client.body("hetdwarf/setLane", json!({ "threadId": 1 }));
     let all = evaluate(&mut client, "id & 1", &hex);
     assert_eq!(all["result"], "2 values: 0x0 ×16, 0x1 ×16");
@@ -131,7 +131,7 @@ fn frames_are_named_in_the_format_that_is_asked_for() {
     assert!(values.contains(", 2, 0x7f0000012000"), "{values}");
 }
 
-/// A value in memory has its address, and a pointer the address that it points to. What is there is the value.
+/// A value in memory has its own address. A pointer has the address that it points to. Reading memory at the address gives the value.
 #[test]
 fn values_have_the_addresses_of_their_memory() {
     let mut client = in_lane_2("w05.json");
@@ -158,7 +158,7 @@ fn values_have_the_addresses_of_their_memory() {
             .starts_with("private_lane:2:0x")
     );
     assert_eq!(read(&mut client, &recs, 32 + 24, 8), big_1);
-    // Its elements and their members have addresses of their own.
+    // The elements and their members have addresses of their own.
     let elements = client.children(&recs);
     assert_eq!(read(&mut client, &elements[1], 24, 8), big_1);
     let big = named(&client.children(&elements[1]), "big");
@@ -188,7 +188,7 @@ fn values_have_the_addresses_of_their_memory() {
     let word = read(&mut client, &g, 8, 4);
     let word = i32::from_le_bytes(word.try_into().unwrap());
     assert_eq!(x, word.to_string());
-    // A sum is nowhere.
+    // The sum is not stored anywhere, so it has no address.
     let sum = evaluate(&mut client, "id + 1", &json!(null));
     assert_eq!(client.children(&sum)[2]["memoryReference"], Value::Null);
     // `r` points to `recs[0]` in the memory of the lane.
@@ -207,7 +207,7 @@ fn values_have_the_addresses_of_their_memory() {
     );
 }
 
-/// The parts of a page are the elements or members that it names, and so are theirs.
+/// A page of parts has the requested elements or members, and their parts belong to them.
 #[test]
 fn pages_of_parts_have_the_parts_that_they_name() {
     let mut client = in_lane_2("w05.json");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, demo, demo_core, text};
 
-/// The texts of events of the console.
+/// Returns the texts of the console's events.
 fn outputs(client: &Client) -> String {
     let outputs = client.events.iter().filter(|one| one["event"] == "output");
     outputs
@@ -66,7 +66,7 @@ fn registers_need_no_code_object() {
     let mut whole = Client::open(json!({ "coreFile": demo_core() }));
     let threads = whole.body("threads", json!({}));
     let mut compared = 0;
-    // The first wave is lost.
+    // The first wave cannot be read.
     for thread in threads["threads"].as_array().unwrap() {
         let name = &thread["name"];
         let others = half.body("threads", json!({}));
@@ -85,7 +85,7 @@ fn registers_need_no_code_object() {
             frames[1]["instructionPointerReference"]
         );
         assert_eq!(frames[1]["presentationHint"], "subtle");
-        // Editors ask for the first frame, and then for the rest.
+        // Editors request the first frame, and then the other frames.
         let rest = json!({ "threadId": other["id"], "startFrame": 1, "levels": 19 });
         assert_eq!(half.body("stackTrace", rest)["stackFrames"], json!([]));
         assert_eq!(half.scope(&frames[1], "Locals"), [Value::Null; 0]);
@@ -152,7 +152,7 @@ fn edited_source_is_said_to_be() {
     client.body("threads", json!({}));
     assert_eq!(outputs(&client).matches("MD5 differs").count(), warned);
     assert_eq!(warned, 1);
-    // The editor hears of each source as it comes up.
+    // The editor receives an event for each new source.
     let loaded = client
         .events
         .iter()

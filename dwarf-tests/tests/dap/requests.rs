@@ -55,7 +55,7 @@ const REQUESTS: [&str; 46] = [
     "hetdwarf/lanes",
 ];
 
-/// Each request is answered once, before and after something is opened, whatever its arguments are.
+/// Each request is answered exactly once, before and after a core is opened, regardless of its arguments.
 #[test]
 fn every_request_has_one_answer() {
     let core = demo_core();
@@ -103,10 +103,10 @@ fn malformed_messages_end_nothing() {
         assert_eq!(event["event"], "output", "{event}");
     }
     client.body("initialize", json!({}));
-    // Blank lines between messages are passed over.
+    // Blank lines between messages are ignored.
     client.send(b"\r\n\r\n");
     client.body("initialize", json!({}));
-    // Of a message that is too long the next one is not a part.
+    // The next message is not taken as part of a message that is too long.
     let long = (16 << 20) + 1;
     client.send(format!("Content-Length: {long}\r\n\r\n").as_bytes());
     client.send(&vec![b' '; long]);
@@ -114,7 +114,7 @@ fn malformed_messages_end_nothing() {
     let text = event["body"]["output"].as_str().unwrap();
     assert!(text.contains("too long"), "{text}");
     client.body("initialize", json!({}));
-    // It ends in the middle of a message.
+    // The input ends in the middle of a message.
     client.send(b"Content-Length: 1000\r\n\r\n{\"type\":");
 }
 
@@ -126,7 +126,7 @@ fn a_log_is_opened() {
     let wave = "wave_1: pc=0x7f4000001600 (kernel_code_entry=0x7f4000001900 <k>) (stopped, reason: MEMORY_VIOLATION)\n\n\
                 system registers:\n  exec: ffffffff\n";
     std::fs::write(&log, wave).unwrap();
-    // The folder has a core beside the code object.
+    // The folder contains a core next to the code object.
     let folder = text(&demo());
     let mut client = Client::open(json!({ "log": text(&log), "objectPath": [folder] }));
     assert_eq!(client.stopped()["description"], "memory violation");
@@ -136,7 +136,7 @@ fn a_log_is_opened() {
     assert_eq!(nothing["success"], true);
 }
 
-/// The wave of the verdict is the first, before others that faulted; then comes one of each group of those that run.
+/// The wave of the verdict comes first, before other faulted waves. Then comes one wave of each group of running waves.
 #[test]
 fn the_wave_at_fault_is_the_first() {
     let folder = Folder::new();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, text};
 
-/// Requests of an editor, as it sends them.
+/// Returns requests as an editor sends them.
 fn script(core: &Path, requests: &[(&str, Value)]) -> Vec<u8> {
     let first = [
         ("initialize", json!({})),
@@ -35,7 +35,7 @@ fn cost(core: &Path, requests: &[(&str, Value)]) -> u64 {
     counted.count_total
 }
 
-/// Has a session whose cost does not count: some work is done once in a process, or once in a thread.
+/// Runs a session whose cost does not count, because some work is done only once in a process or a thread.
 fn warm_up(core: &Path, requests: &[(&str, Value)]) {
     cost(core, requests);
 }
@@ -69,7 +69,7 @@ fn references(core: &Path, wave: u64) -> [Value; 6] {
 fn a_request_costs_the_same_with_many_waves() {
     let folder = Folder::new();
     let (few, many) = (core_with(100, &folder), core_with(2000, &folder));
-    // All waves of the case stop at 18 places, over and over: the same wave of both cores.
+    // The waves of the case stop at 18 places in turn, so this wave is the same in both cores.
     let wave = 37;
     let of_few = references(&few, wave);
     assert_eq!(of_few, references(&many, wave));
@@ -122,14 +122,14 @@ fn a_request_costs_the_same_with_many_waves() {
             "{command} {arguments}: {of_few} allocations of 100 waves, {of_many} of 2000"
         );
     }
-    // The lanes of a variable share what is read of the frame's variables.
+    // The lanes of a variable share the variables of the frame, which are read once.
     let mut requests = before.to_vec();
     requests.push(("variables", json!({ "variablesReference": variable })));
     warm_up(&few, &requests);
     let without = cost(&few, &before);
     let lanes = cost(&few, &requests) - without;
     assert!(lanes < 400, "{lanes}");
-    // The lists name every wave, and walk none.
+    // The lists name every wave, but unwind none.
     for command in ["threads", "hetdwarf/groups"] {
         warm_up(&few, &[(command, json!({}))]);
         let listed = cost(&many, &[(command, json!({}))]) - cost(&many, &[]);
@@ -138,7 +138,7 @@ fn a_request_costs_the_same_with_many_waves() {
     }
 }
 
-/// Opening a core walks each wave once: twice as many waves cost at most twice as much.
+/// Opening a core unwinds each wave once, so twice as many waves cost at most twice as much.
 #[test]
 fn opening_walks_each_wave_once() {
     let folder = Folder::new();
@@ -176,7 +176,7 @@ fn the_variables_of_a_frame_are_read_once() {
     assert!(of_each[5] < of_each[3] / 4, "{of_each:?}");
 }
 
-/// The lanes of an expression share one evaluation: those of a whole wave cost little more than one.
+/// The lanes of an expression share one evaluation, so all lanes of a wave cost little more than one.
 #[test]
 fn the_lanes_of_a_page_are_evaluated_once() {
     let folder = Folder::new();
@@ -200,8 +200,8 @@ fn the_lanes_of_a_page_are_evaluated_once() {
     assert!(all - one < 31 * 20, "one lane: {one}, 32 lanes: {all}");
 }
 
-/// If there are more waves than an editor can list, the list has the stopped waves, one of each group of the others, and those the user
-/// selected.
+/// If there are more waves than an editor can list, the list has the stopped waves, a wave of each group of the others, and the waves that
+/// the user selected.
 #[test]
 fn the_rest_of_many_waves_is_listed_on_request() {
     let waves = 20_010;
@@ -210,7 +210,7 @@ fn the_rest_of_many_waves_is_listed_on_request() {
             7_000 | 15_000 => "stopped, reason: MEMORY_VIOLATION",
             _ => "running",
         };
-        // Two groups of those that run.
+        // The running waves are in two groups.
         let pc = 0x1000 + 4 * (number / 10_000).min(1);
         format!("wave_{number}: pc={pc:#x} ({state})\n\nsystem registers:\n  exec: ffffffff\n\n")
     };
@@ -228,7 +228,7 @@ fn the_rest_of_many_waves_is_listed_on_request() {
             .collect()
     };
     assert_eq!(threads(&mut client), [7_000, 15_000, 1, 10_000]);
-    // All of them are in the groups.
+    // The groups contain all waves.
     let groups = client.body("hetdwarf/groups", json!({}));
     let groups = groups["groups"].as_array().unwrap().iter();
     let listed: usize = groups
@@ -238,7 +238,7 @@ fn the_rest_of_many_waves_is_listed_on_request() {
     client.body("hetdwarf/focus", json!({ "threadId": 12_345 }));
     assert_eq!(threads(&mut client), [7_000, 15_000, 1, 10_000, 12_345]);
     assert_eq!(client.frames(&json!(20_010)).len(), 1);
-    // There is no other.
+    // These waves do not exist.
     for wrong in [0, -1, 20_011] {
         let answer = client.ask("hetdwarf/focus", json!({ "threadId": wrong }));
         assert_eq!(answer["success"], false, "{wrong}");

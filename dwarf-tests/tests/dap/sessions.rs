@@ -94,7 +94,7 @@ fn editors_do_not_disturb_each_other() {
     );
     one.ask("disconnect", json!({}));
     assert_eq!(other.ask("threads", json!({}))["success"], true);
-    // One leaves in the middle of a message.
+    // One editor disconnects in the middle of a message.
     other
         .stream
         .write_all(b"Content-Length: 1000\r\n\r\n{")

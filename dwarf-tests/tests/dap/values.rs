@@ -1,4 +1,4 @@
-//! Values equal those of `hetdwarf vars`.
+//! Compares values with `hetdwarf vars`.
 
 use dwarf_tests::cores::Folder;
 use dwarf_tests::{fixture, hetdwarf, json, wave_cases};
@@ -23,8 +23,8 @@ fn expected(lane: &Value) -> String {
     format!("{value}{recovered}")
 }
 
-/// The lanes of every variable of every frame of every wave of the fixtures have the values that `vars` has, which other tests hold against
-/// the truth.
+/// Every variable of every frame of every wave of the fixtures has the same values as in `vars`, in each lane. Other tests compare `vars`
+/// with the truth.
 #[test]
 fn lanes_have_the_values_of_vars() {
     let (mut waves, mut lanes) = (0, 0);
@@ -143,7 +143,7 @@ fn parts_of_values_are_those_of_vars() {
     assert!(compared > 100);
 }
 
-/// Variables of file scope are a scope of their own: those that `libgomp` has in `task.c`.
+/// Variables of file scope have their own scope. The example is `libgomp`, with the variables of `task.c`.
 #[test]
 fn globals_are_a_scope_of_their_own() {
     let folder = Folder::new();

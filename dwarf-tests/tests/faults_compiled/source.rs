@@ -10,9 +10,9 @@ fn variable(random: &mut Random) -> &'static str {
     VARIABLES[random.below(4)]
 }
 
-/// An index into `out` or `in`: in some lanes, at some times, past the end.
+/// Returns an index into `out` or `in`, which is past the end in some lanes at some times.
 ///
-/// * `elements`: a mask for valid indexes.
+/// * `elements`: the mask of valid indexes.
 fn index(random: &mut Random, elements: u32) -> String {
     let (one, other) = (variable(random), variable(random));
     let inside = format!("({one} & {elements})");

@@ -1,4 +1,4 @@
-//! Compressed cores and code objects: every command prints the same for them as for the uncompressed files.
+//! Checks that every command prints the same for compressed cores and code objects as for the uncompressed files.
 
 use std::fs;
 use std::io::Write;
@@ -16,8 +16,8 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A frame of uncompressed blocks. Source: LZ4 Frame Format Description: version 1, independent blocks of at most 64 KiB, no checksums. The
-/// last byte of the descriptor is its hash.
+/// Returns a frame of uncompressed blocks. Source: LZ4 Frame Format Description: version 1, independent blocks of at most 64 KiB, no
+/// checksums. The last byte of the descriptor is its hash.
 fn lz4(bytes: &[u8]) -> Vec<u8> {
     let mut file = vec![0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
     for block in bytes.chunks(1 << 16) {
@@ -74,7 +74,7 @@ fn what_is_in_compressed_files_is_read() {
     }
 }
 
-/// Files that are cut, and one that stands for more than it may.
+/// Tests truncated files, and a file that decompresses to more than is allowed.
 #[test]
 fn damaged_compressed_files_are_errors() {
     let folder = Folder::new();
@@ -85,7 +85,7 @@ fn damaged_compressed_files_are_errors() {
         let ran = hetdwarf(["info", &path]);
         assert_eq!((ran.status, &*ran.out), (2, ""), "{}", ran.err);
     }
-    // Runs of one byte: 128 KiB for each four bytes. Source: RFC 8878, 3.1.1.2.
+    // Each run of one byte expands four bytes to 128 KiB. Source: RFC 8878, 3.1.1.2.
     let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 10 << 3];
     for _ in 0..1000 {
         bomb.extend(&(1_u32 << 20 | 1 << 1).to_le_bytes()[..3]);

@@ -17,14 +17,14 @@ struct Seen {
     waves: u64,
 }
 
-/// A folder with `count` cores, and how often each crash is in them.
+/// Returns a folder with `count` cores, and the number of occurrences of each crash.
 fn made(count: u32) -> (Folder, Vec<String>, Vec<Seen>) {
     let folder = Folder::new();
     let mut seen = vec![Seen::default(); CRASHES.len()];
     let mut paths = Vec::new();
     let mut random = Random(5);
     for variation in 0..count {
-        // Every crash is there, some more often than others.
+        // Every crash occurs, some more often than others.
         let crash = match variation as usize {
             first if first < CRASHES.len() => first,
             _ => random.below(CRASHES.len()).min(random.below(CRASHES.len())),
@@ -55,7 +55,7 @@ fn check(count: u32) {
         .map(|crash| crash["fingerprint"].as_str().unwrap())
         .collect();
     assert_eq!(prints.len(), 12);
-    // By reason, kernel and the counts that they were made with.
+    // The table has the reason, the kernel and the counts of each crash.
     let number = |value: &Value| value.as_u64().unwrap();
     let mut found: Vec<(String, String, Seen)> = (crashes.iter())
         .map(|crash| {
@@ -81,7 +81,7 @@ fn check(count: u32) {
         .iter()
         .map(|crash| crash["example"]["file"].as_str().unwrap());
     assert!(examples.clone().any(|example| example == paths[0]));
-    // The roots of the tree have every wave.
+    // The roots of the tree contain every wave.
     let all: u32 = (0..count).map(|n| crashed(n) + running(n)).sum();
     assert_eq!(number(&document["cores"]), u64::from(count));
     assert_eq!(number(&document["waves"]), u64::from(all));
@@ -99,7 +99,7 @@ fn check(count: u32) {
         roots.map(|node| number(&node["faulted"])).sum::<u64>(),
         faulted
     );
-    // By hand from `calls-O2.cl`: all run in k, and `leaf` is called at lines 19 and 28 of `mid`.
+    // Worked out by hand from `calls-O2.cl`: all waves run in k, and `mid` calls `leaf` at lines 19 and 28.
     let texts: Vec<(u64, &str)> = (tree.iter())
         .map(|node| (number(&node["depth"]), node["text"].as_str().unwrap()))
         .collect();
@@ -115,7 +115,7 @@ fn check(count: u32) {
             "{texts:?}"
         );
     }
-    // The same from lines, in parts and any order, and of one thread.
+    // Records give the same, in parts, in any order, and with one thread.
     let ran = core(&paths, &["--format=jsonl"]);
     assert_eq!(ran.status, 0);
     let mut all: Vec<&str> = ran.out.lines().collect();
@@ -153,8 +153,8 @@ fn ten_thousand_cores_have_twelve_fingerprints() {
     check(10_000);
 }
 
-/// A different function, reason, kernel or caller makes a different crash; a different load address, folder, lane, workgroup or neighbour
-/// does not. Each pair in `CRASHES` differs in at least one of the former.
+/// A different function, reason, kernel or caller makes a different crash. A different load address, folder, lane, workgroup or other wave
+/// does not. Each pair in `CRASHES` differs in at least one of the first four.
 #[test]
 fn lines_of_one_crash_have_one_fingerprint() {
     let folder = Folder::new();
@@ -181,7 +181,7 @@ fn lines_of_one_crash_have_one_fingerprint() {
     assert_eq!(all.len(), 12);
 }
 
-/// Cores that cannot be read, or only in part, are reported and counted; the others still make a table.
+/// Cores that cannot be read completely are reported and counted. The other cores still make a table.
 #[test]
 fn damaged_cores_are_told() {
     let (folder, mut paths, _) = made(12);
@@ -222,7 +222,7 @@ fn damaged_cores_are_told() {
     );
 }
 
-/// A single core that cannot be read has the record, message and status that it has among several. Other failures have no record.
+/// A single unreadable core has the same record, message and status as among several. Other failures have no record.
 #[test]
 fn one_unreadable_core_is_a_record() {
     let (folder, paths, _) = made(2);
@@ -239,7 +239,7 @@ fn one_unreadable_core_is_a_record() {
         assert_eq!(alone.out.lines().collect::<Vec<_>>(), lines_of_several);
         let last = lines(&alone).pop().unwrap();
         assert_eq!(last["format"], "hetdwarf-error/1", "{path}");
-        // The error does not repeat the name.
+        // The error does not repeat the file name.
         let error = last["error"].as_str().unwrap_or_default();
         assert!(!error.contains(path.as_str()), "{error}");
     }

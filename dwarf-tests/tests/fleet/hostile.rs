@@ -1,4 +1,4 @@
-//! Tests invalid or contradictory lines among records: each is named, and the rest is reported.
+//! Tests invalid or contradictory lines among records: each is reported, and the other records are processed.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use dwarf_tests::{fixture, hetdwarf, package};
 
 use super::{merge, text};
 
-/// The lines of a code object with findings.
+/// Returns the records of a code object with findings.
 fn records(folder: &Folder) -> Vec<String> {
     let path = text(&folder.path("k.hsaco"));
     fs::copy(fixture("waves/calls-O2/calls-O2.rocm.hsaco"), &path).unwrap();
@@ -93,7 +93,7 @@ fn wrong_lines_are_named() {
     };
     let path = folder.path("bad.jsonl");
     for (line, message) in cases {
-        // A blank line is none.
+        // A blank line is no record.
         let bytes = [lines.join("\n").as_bytes(), b"\n\n", &line, b"\n"].concat();
         fs::write(&path, bytes).unwrap();
         let ran = merge(&[text(&path)], &["--format=json"]);
@@ -135,7 +135,7 @@ fn wrong_lines_are_named() {
     }
 }
 
-/// Nothing of a record is obeyed by a terminal or a CI, in any format.
+/// No text in a record is interpreted by a terminal or a CI, in any format.
 #[test]
 fn nothing_in_a_record_is_obeyed() {
     let folder = Folder::new();

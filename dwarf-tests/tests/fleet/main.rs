@@ -18,12 +18,12 @@ use std::path::Path;
 use dwarf_tests::{Ran, hetdwarf};
 use serde_json::Value;
 
-/// Numbers that are as good as random, and the same each time.
+/// A pseudo-random sequence that is the same on each run.
 struct Random(u64);
 
 impl Random {
     fn below(&mut self, end: usize) -> usize {
-        // Knuth's MMIX generator; its high bits are the good ones.
+        // Knuth's MMIX generator. Its high bits are the most random.
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005);
         self.0 = self.0.wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % end
@@ -40,7 +40,7 @@ fn text(path: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The lines of an output, each read by itself.
+/// Parses each line of an output.
 fn lines(ran: &Ran) -> Vec<Value> {
     let lines = ran.out.lines();
     lines
@@ -48,7 +48,7 @@ fn lines(ran: &Ran) -> Vec<Value> {
         .collect()
 }
 
-/// Those of one format.
+/// Returns the records of one format.
 fn of<'l>(lines: &'l [Value], format: &str) -> Vec<&'l Value> {
     lines
         .iter()

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{lines, of, text};
 
-/// The SHA-256 of "abc" is from FIPS 180-4, appendix B.1 (of its first edition).
+/// The SHA-256 of "abc" comes from FIPS 180-4, appendix B.1 (first edition).
 #[test]
 fn a_file_that_cannot_be_read_is_a_record() {
     let folder = Folder::new();
@@ -32,7 +32,7 @@ fn a_file_that_cannot_be_read_is_a_record() {
     assert_eq!(lines[1]["unreadable"].as_array().unwrap().len(), 1);
 }
 
-/// Two code objects in a bundle: the fields of each finding equal those of `--each --format json`, which other tests check.
+/// Two code objects in a bundle: each finding has the same fields as in `--each --format json`, which other tests check.
 #[test]
 fn findings_have_the_fields_of_a_report() {
     let folder = Folder::new();
@@ -46,7 +46,7 @@ fn findings_have_the_fields_of_a_report() {
     assert_eq!(files[0]["objects"], 2);
     assert_eq!(files[0]["findings"], findings.len());
     assert_eq!(files[0]["complete"], true);
-    // The finding comes before its file, and nothing else is there.
+    // A finding precedes its file, and there are no other records.
     assert_eq!(lines.len(), findings.len() + 1);
     assert_eq!(lines.last().unwrap()["format"], "hetdwarf-file/1");
     let report = hetdwarf(["verify", &path, "--each", "--format", "json"]).out;
@@ -83,7 +83,7 @@ fn findings_have_the_fields_of_a_report() {
     }
     assert!(number > 0);
     assert_eq!(number, findings.len());
-    // No number exceeds 2^53, which every reader supports.
+    // No number exceeds 2^53, up to which every JSON reader is exact.
     let mut waiting: Vec<&Value> = lines.iter().collect();
     while let Some(value) = waiting.pop() {
         match value {
@@ -95,7 +95,7 @@ fn findings_have_the_fields_of_a_report() {
     }
 }
 
-/// The order of the fields, for readers of raw lines, and the last line of a folder.
+/// Raw readers rely on the order of the fields, and on a folder's record at the end.
 #[test]
 fn lines_begin_with_what_they_are() {
     let folder = Folder::new();

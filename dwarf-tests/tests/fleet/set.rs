@@ -1,4 +1,4 @@
-//! A folder with code objects under names of all kinds, some of them damaged.
+//! Makes a folder with code objects under unusual names, some of them damaged.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use dwarf_tests::{corpus, fixture, of_producers};
 
 use super::Random;
 
-/// A folder of files; it is removed with this value.
+/// A folder with files, which is removed when this value is dropped.
 pub(crate) struct Set {
     pub(crate) folder: Folder,
     pub(crate) damaged: usize,
@@ -31,7 +31,8 @@ const NAMES: [&str; 12] = [
 ];
 
 impl Set {
-    /// * `count`: how many files; `damaged`: how many of them are cut or have wrong bytes.
+    /// * `count`: the number of files.
+    /// * `damaged`: the number of files that are truncated or have wrong bytes.
     pub(crate) fn new(count: usize, damaged: usize, seed: u64) -> Set {
         let mut random = Random(seed);
         let mut sources: Vec<PathBuf> = corpus();

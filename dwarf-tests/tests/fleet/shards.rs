@@ -1,4 +1,4 @@
-//! Parts add up: for any order and grouping, the report equals that of one run, byte for byte.
+//! Checks that parts add up: for any order and grouping, the report equals the report of one run, byte by byte.
 
 use std::fs;
 
@@ -27,7 +27,7 @@ fn verify(set: &Set, options: &[&str]) -> Ran {
     hetdwarf(arguments.chain(set.paths()).chain(options))
 }
 
-/// Compares one after the other, so that a difference is shown as text.
+/// Compares the lines one by one, so that a difference is shown as text.
 fn assert_same(one: &Ran, other: &Ran, what: &str) {
     assert_eq!(one.status, other.status, "{what}");
     for (one, other) in [(&one.out, &other.out), (&one.err, &other.err)] {
@@ -53,7 +53,7 @@ fn parts_add_up(set: &Set, seed: u64) {
     }
     let whole = folder.join("whole.jsonl");
     fs::write(&whole, &one.out).unwrap();
-    // Each line by itself, in any order.
+    // The lines are merged in any order.
     let mut all: Vec<&str> = one.out.lines().collect();
     random.shuffle(&mut all);
     let mut pieces = Vec::new();
@@ -95,7 +95,7 @@ fn parts_add_up(set: &Set, seed: u64) {
         &expected,
         "merged again",
     );
-    // The parts have each file once.
+    // Each file is in exactly one part.
     let files = lines(&one);
     let files = of(&files, "hetdwarf-file/1");
     assert!(files.len() > set.damaged);
@@ -108,7 +108,7 @@ fn parts_add_up_to_one_run() {
     parts_add_up(&Set::new(60, 20, 1), 7);
 }
 
-/// As many as one table of a fleet is promised of.
+/// The documentation promises this number of files for one table.
 #[test]
 #[ignore = "two thousand files in each format; .ci/full runs it"]
 fn two_thousand_files_add_up_to_one_run() {
@@ -192,7 +192,7 @@ fn errors_are_the_exit_status_in_every_format() {
         }
         assert_eq!(merge(&[text(&part)], &[format]).status, 1, "{format}");
     }
-    // Notes are no errors, and a file that cannot be read is worse than both.
+    // Notes are not errors. An unreadable file takes precedence over findings.
     let other = text(&folder.path("notes.txt"));
     fs::write(&other, "text").unwrap();
     for (options, status) in [
@@ -207,7 +207,7 @@ fn errors_are_the_exit_status_in_every_format() {
     }
 }
 
-/// A folder in which nothing was checked is an error of merged records too, whether they are printed as a report or as records.
+/// A folder in which nothing was checked is also an error in merged records, in either output format.
 #[test]
 fn nothing_to_check_is_an_error_after_merging() {
     let folder = Folder::new();
@@ -221,7 +221,7 @@ fn nothing_to_check_is_an_error_after_merging() {
     }
 }
 
-/// A part without code objects of a folder does not report that the folder has none.
+/// A part without any code object of a folder is not an error, because other parts may have some.
 #[test]
 fn a_part_without_a_code_object_is_no_error() {
     let folder = Folder::new();

@@ -12,11 +12,11 @@ use hetdwarf_capi::*;
 use super::lanes::Lane;
 use super::{Frame, Pair};
 
-/// A struct of zeros with its size.
+/// Makes a struct of zeros with its size set.
 macro_rules! sized {
     ($name:ident) => {{
         #[allow(unused_unsafe, reason = "it is used within such blocks too")]
-        // SAFETY: its fields are numbers, pointers and optional functions.
+        // SAFETY: all fields are numbers, pointers and optional functions.
         let mut value: $name = unsafe { core::mem::zeroed() };
         value.size = size_of::<$name>();
         value
@@ -24,7 +24,7 @@ macro_rules! sized {
 }
 
 fn text(place: *const c_char) -> Option<String> {
-    // SAFETY: it is NULL or a string of a handle that is not freed yet.
+    // SAFETY: the pointer is NULL, or points to a string of a handle that is not freed yet.
     (!place.is_null()).then(|| {
         unsafe { CStr::from_ptr(place) }
             .to_str()
@@ -53,7 +53,7 @@ impl Handles {
         let path = |path: &Path| CString::new(path.to_str().unwrap()).unwrap();
         let (mut object, mut snapshot, mut stop) = (null_mut(), null_mut(), null_mut());
         let mut wave = sized!(hetdwarf_wave);
-        // SAFETY: paths end with a NUL, and there is a place for each handle.
+        // SAFETY: paths end with a NUL, and each handle has a place.
         unsafe {
             let file = path(&pair.object);
             ok(hetdwarf_object_open_file(
@@ -84,7 +84,7 @@ impl Handles {
 impl Drop for Handles {
     fn drop(&mut self) {
         for handle in [self.stop.cast(), self.snapshot.cast(), self.object.cast()] {
-            // SAFETY: it is a handle, and is not used afterwards.
+            // SAFETY: the pointer is a handle, and is not used afterwards.
             ok(unsafe { hetdwarf_free(handle) });
         }
     }
@@ -94,7 +94,7 @@ fn known(number: u64) -> Option<u64> {
     (number != 0).then_some(number)
 }
 
-/// The frames.
+/// Returns the frames.
 pub(super) fn frames(pair: &Pair) -> Vec<Frame> {
     let handles = Handles::open(pair);
     let count = handles.info().frame_count;
@@ -165,7 +165,7 @@ pub(super) fn lanes(pair: &Pair, index: usize) -> Option<Vec<Lane>> {
     Some(lanes.collect())
 }
 
-/// The variables of a frame that have a value in a lane.
+/// Returns the variables of a frame that have a value in some lane.
 pub(super) fn values(pair: &Pair, index: usize) -> BTreeSet<(String, usize)> {
     let handles = Handles::open(pair);
     let mut values = null_mut();
@@ -179,7 +179,7 @@ pub(super) fn values(pair: &Pair, index: usize) -> BTreeSet<(String, usize)> {
             let mut info = sized!(hetdwarf_value_info);
             ok(hetdwarf_values_get_info(values, number, &mut info));
             let name = text(info.name).unwrap();
-            // A state that the call does not write is none of those that have a value.
+            // An unwritten state equals none of the states with a value.
             let mut states = [u8::MAX; 64];
             let mut lanes = sized!(hetdwarf_lanes);
             (lanes.lanes, lanes.count) = (u64::MAX, states.len());

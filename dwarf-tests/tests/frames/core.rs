@@ -67,14 +67,14 @@ impl Core {
     }
 }
 
-/// The JSON of a script element of a page.
+/// Parses the JSON of a script element of a page.
 fn script(page: &str, id: &str) -> Value {
     let start = format!("<script type=\"application/json\" id=\"{id}\">");
     let (_, rest) = page.split_once(&start).unwrap_or_else(|| panic!("no {id}"));
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
 }
 
-/// A place that a page names by the number of a file: the file's name and the line.
+/// Resolves a place in a page to the name of the file and the line.
 fn place(sources: &Value, source: &Value) -> Option<(String, u64)> {
     let file = usize::try_from(source[0].as_u64()?).unwrap();
     let name = sources[file]["name"].as_str().unwrap().to_owned();
@@ -105,7 +105,7 @@ fn check_page(name: &str, page: &str, wave: usize, frames: &[Frame], lane_pc: &V
             );
         }
     }
-    // The positions of its lanes.
+    // The page has the positions of the lanes.
     let lanes = of_document(lane_pc);
     let places = list(&detail["lanes"]).iter().map(|index| {
         let index = usize::try_from(index.as_u64().unwrap()).unwrap();
@@ -136,7 +136,7 @@ fn check_page(name: &str, page: &str, wave: usize, frames: &[Frame], lane_pc: &V
     }
 }
 
-/// The stack of each wave that the text shows in full, by the number of the wave.
+/// Returns the stack of each wave that the text shows in full, by the number of the wave.
 fn stacks_of_text(text: &str) -> BTreeMap<usize, Vec<String>> {
     let mut stacks: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut wave = None;
@@ -162,7 +162,7 @@ fn a_core_its_text_and_its_page_have_the_same_frames() {
         core.run(&["core"], &more);
         let page = std::fs::read_to_string(page).unwrap();
         let pairs = core.exported(&document);
-        // Names of files are shortened together for all waves.
+        // File names are shortened to distinguish the files of all waves.
         let stops = pairs
             .iter()
             .map(|(wave, pair)| (*wave, pair.with_stop(of_rust)));

@@ -18,7 +18,7 @@ pub(super) struct Lane {
     pub(super) pc: Option<u64>,
     pub(super) left: Option<u64>,
     pub(super) resumes: Option<u64>,
-    /// Without directories.
+    /// The file name without directories.
     pub(super) file: Option<String>,
     pub(super) line: Option<u64>,
     pub(super) caller: Option<Caller>,
@@ -34,7 +34,7 @@ pub(super) struct Caller {
     pub(super) line: Option<u64>,
 }
 
-/// The lanes of a document of `lane-pc`.
+/// Reads the lanes of a `lane-pc` document.
 pub(super) fn of_document(document: &Value) -> Vec<Lane> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let name = |value: &Value| text(value).map(|path| path.rsplit('/').next().unwrap().to_owned());
@@ -135,13 +135,13 @@ fn check_callers(
             caller.frame > frames[index].call_frame,
             "{name}: {caller:?}"
         );
-        // The machine code can lead further out than the call frame information.
+        // The machine code can lead to more callers than the call frame information.
         let Some(frame) = frames.get(caller.frame) else {
             continue;
         };
         assert_ne!(frame.kind, "inlined", "{name}: {caller:?}");
         if caller.function != frame.function {
-            // The call frame information is wrong, and leads to another caller or to none. The level of the caller is the true one.
+            // The call frame information is wrong: it leads to another caller, or to none. The level of the caller is still true.
             let calls = frames[..caller.frame]
                 .iter()
                 .filter(|it| it.kind != "inlined");
@@ -173,12 +173,12 @@ fn check_callers(
     checked
 }
 
-/// The name of a variable, as the documents have it.
+/// Returns the name of a variable as in the documents.
 pub(super) fn name_of(variable: &hetdwarf::debug_info::Variable<'_>) -> String {
     variable.name.as_deref().unwrap_or_default().to_owned()
 }
 
-/// For each variable its name and the lanes that did not enter its frame.
+/// For each variable, its name and the lanes that did not enter its frame.
 type Absent = Vec<(String, Vec<usize>)>;
 
 fn absent_by_document(content: &Value) -> Absent {

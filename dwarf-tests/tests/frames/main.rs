@@ -1,8 +1,8 @@
 //! All interfaces list the same frames for a stop: `unwind`, `core`, `lane-pc`, the page, Rust and C agree on numbers, kinds, names,
 //! positions and lanes.
 //!
-//! Every interface is queried about every wave of the fixtures, and its output is converted to a common form. The others are compared with
-//! the Rust interface. `symbolizer.rs` compares that with llvm-symbolizer, and `truth.rs` with the emulated waves.
+//! Every interface is queried about every wave of the fixtures, and its output is converted to a common form. This form is compared with
+//! the Rust interface. `symbolizer.rs` compares the Rust interface with llvm-symbolizer, and `truth.rs` with the emulated waves.
 
 mod c;
 mod core;
@@ -38,14 +38,14 @@ struct Frame {
     call_frame: usize,
 }
 
-/// A wave, and an object that it stopped in.
+/// A wave, and an object in which it stopped.
 #[derive(Clone, Debug)]
 struct Pair {
     object: PathBuf,
     wave: PathBuf,
 }
 
-/// All waves of the fixtures, each with every object that it belongs to.
+/// Returns all waves of the fixtures, each with every object that it belongs to.
 fn pairs() -> Vec<Pair> {
     let mut pairs = Vec::new();
     let mut add = |object: PathBuf, wave: PathBuf| {
@@ -91,7 +91,7 @@ fn pairs() -> Vec<Pair> {
     pairs
 }
 
-/// A packed wave as a file that commands read.
+/// Unpacks a wave to a file that commands can read.
 fn unpacked(packed: &Path, case: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("frames")
@@ -101,7 +101,7 @@ fn unpacked(packed: &Path, case: &str) -> PathBuf {
     let mut bytes = Vec::new();
     let file = std::fs::File::open(packed).unwrap();
     GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
-    // Several tests write the same.
+    // Several tests may write the same file.
     let own = path.with_extension(format!("{:?}", std::thread::current().id()));
     std::fs::write(&own, bytes).unwrap();
     std::fs::rename(&own, &path).unwrap();
@@ -124,7 +124,7 @@ impl Pair {
         format!("{} {}", name(&self.object), name(&self.wave))
     }
 
-    /// The wave's entry in `truth.json`, or null if it has none.
+    /// Returns the wave's entry in `truth.json`, or null if it has none.
     fn truth(&self) -> Value {
         let path = self.wave.with_file_name("truth.json");
         if !path.exists() {
@@ -137,7 +137,7 @@ impl Pair {
         snapshot.cloned().unwrap_or_default()
     }
 
-    /// Asks the stop through Rust.
+    /// Calls `ask` with the stop, through Rust.
     fn with_stop<R>(&self, ask: impl FnOnce(&Stop<'_, '_>) -> R) -> R {
         let file = std::fs::read(&self.object).unwrap();
         let object = CodeObject::parse(&file).unwrap();
@@ -149,7 +149,7 @@ impl Pair {
         ask(&stop)
     }
 
-    /// Asks a command, which prints text or a document.
+    /// Runs a command that prints text or a document.
     fn run(&self, command: &str, more: &[&str]) -> String {
         let (object, wave) = (self.object.to_str().unwrap(), self.wave.to_str().unwrap());
         let given = [command, object, "--wave", wave];
@@ -164,7 +164,7 @@ impl Pair {
     }
 }
 
-/// The frames through Rust.
+/// Returns the frames through Rust.
 fn of_rust(stop: &Stop<'_, '_>) -> Vec<Frame> {
     let frames = stop.frames().into_iter().map(|frame| {
         let found = frame.description().unwrap();
@@ -185,7 +185,7 @@ fn of_rust(stop: &Stop<'_, '_>) -> Vec<Frame> {
     frames.collect()
 }
 
-/// The frames of a document of `unwind` or `vars`.
+/// Returns the frames in a document of `unwind` or `vars`.
 fn of_documents<'v>(frames: impl IntoIterator<Item = &'v Value>) -> Vec<Frame> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let size = |value: &Value| usize::try_from(value.as_u64().unwrap()).unwrap();
@@ -262,7 +262,7 @@ fn documents_text_rust_and_c_have_the_same_frames() {
     );
 }
 
-/// Waves whose truth is known, as `truth.json` lists them.
+/// Returns the waves whose truth is known, as `truth.json` lists them.
 fn snapshots(case: &Path) -> Vec<(Value, Pair)> {
     let truth = json(&case.join("truth.json"));
     let mut found = Vec::new();

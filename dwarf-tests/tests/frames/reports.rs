@@ -1,4 +1,4 @@
-//! Tests frames that were shown wrongly in the past. The expected frames are those of llvm-symbolizer 22, unless a comment says otherwise.
+//! Tests frames that earlier versions showed wrongly. The expected frames are llvm-symbolizer 22's, unless a comment says otherwise.
 
 use dwarf_tests::cores::Folder;
 use dwarf_tests::{fixture, hetdwarf};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Frame, Pair, list, of_documents, of_rust};
 
-/// A wave without registers at a place in an object of the fixtures.
+/// Returns a wave without registers at an address in an object of the fixtures.
 fn at(folder: &Folder, object: &str, target: (&str, u64), pc: u64) -> Pair {
     let wave = folder.path(&format!("{pc:x}.json"));
     let snapshot = json!({
@@ -20,7 +20,7 @@ fn at(folder: &Folder, object: &str, target: (&str, u64), pc: u64) -> Pair {
     }
 }
 
-/// Kind, function, path, line and column.
+/// The kind, function, path, line and column of a frame.
 type Place<'f> = (&'f str, &'f str, &'f str, u64, u64);
 
 fn place(frame: &Frame) -> Place<'_> {
@@ -123,7 +123,7 @@ fn code_without_debugging_information_has_the_names_of_its_symbols() {
     }
 }
 
-/// There is an entry, but it has no rules.
+/// The entry exists, but has no rules.
 #[test]
 fn a_row_without_rules_is_not_missing_information() {
     let folder = Folder::new();
@@ -148,7 +148,7 @@ fn a_row_without_rules_is_not_missing_information() {
     );
 }
 
-/// A log of the debug agent: the pc is after the trap, in another function.
+/// A log of the debug agent, in which the pc is after the trap, in another function.
 const LOG: &str = "\
 wave_1: pc=0x7f4000001308 (kernel_code_entry=0x7f4000001300 <check>) (stopped, reason: ASSERT_TRAP)
 
@@ -175,7 +175,7 @@ End of disassembly.
 fn a_stop_after_a_trap_is_at_the_trap() {
     let folder = Folder::new();
     let expected: [Place<'_>; 1] = [("call", "check", "/src/t.cl", 3, 5)];
-    // A snapshot that does not say why the wave stopped; one that stands at the trap; and one after another instruction.
+    // The snapshots give no reason for the stop. The pc is after the trap, at the trap, and after another instruction.
     check(&at(&folder, "trap.hsaco", GFX1100, 0x1308), &expected);
     check(&at(&folder, "trap.hsaco", GFX1100, 0x1304), &expected);
     check(
@@ -204,7 +204,7 @@ fn a_stop_after_a_trap_is_at_the_trap() {
     assert_eq!(document["frames"][0]["pc"], "0x7f4000001304");
 }
 
-/// Line 0 after line 9 of the same function.
+/// The row has line 0, and follows a row with line 9 of the same function.
 #[test]
 fn a_row_without_a_line_has_that_of_the_row_before_it() {
     let folder = Folder::new();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Frame;
 
-/// Returns the last components of a path that distinguish it from all others, at least its name.
+/// Returns the last components of a path that distinguish it from all others, but at least the file name.
 fn short(path: &str, all: &BTreeSet<&str>) -> String {
     let parts: Vec<&str> = path.split('/').collect();
     (1..=parts.len())
@@ -47,7 +47,7 @@ pub(super) fn place(frame: &Frame, paths: &BTreeSet<&str>) -> String {
 /// Compares the text of `unwind` with frames.
 pub(super) fn check(name: &str, text: &str, frames: &[Frame]) {
     let shown = text.lines().take_while(|line| line.starts_with('#'));
-    // The canonical frame address has no part in the place.
+    // The canonical frame address is not part of the position.
     let shown: Vec<&str> = shown
         .map(|line| line.split(", frame at ").next().unwrap())
         .collect();

@@ -1,4 +1,4 @@
-//! Compares frames with the emulated waves. Only the lines come from DWARF.
+//! Compares frames with the emulated waves. Only the lines are taken from DWARF.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Pair, c, list, snapshots};
 
-/// Returns the number of correct call frames, before the compiler's call frame information leads to a wrong caller.
+/// Returns the number of correct call frames, up to the point where the compiler's call frame information leads to a wrong caller.
 fn sound(snapshot: &Value) -> usize {
     let wrong = &snapshot["cfi_leaves_truth"]["frame"];
     match wrong.as_u64() {

@@ -48,7 +48,7 @@ fn repeated(abbreviation: &[u8], bytes: &[u8], size: usize) -> Vec<u8> {
 /// The offset of the int in `repeated`.
 const INT: u8 = 12 + 17;
 
-/// A line program whose header lists much.
+/// Returns a line program whose header has large lists.
 fn lines(lists: &[u8], program: &[u8], version: u8) -> Vec<u8> {
     let (abbreviations, info) = unit_with_lines();
     packed(&[
@@ -74,7 +74,7 @@ fn namespaces(count: usize) -> Vec<Entry> {
     entries
 }
 
-/// A chain of typedefs, of which each variable is of the first.
+/// Returns a chain of typedefs, and variables of the first type in the chain.
 fn typedefs(count: usize, variables: usize) -> Vec<Entry> {
     let first = 3 + variables;
     let variables = (0..variables).map(|number| {
@@ -96,7 +96,7 @@ fn typedefs(count: usize, variables: usize) -> Vec<Entry> {
     function(variables.chain(types))
 }
 
-/// Arrays of elements that have no bytes, of which there can be any number.
+/// Returns arrays with any number of elements of no bytes.
 fn empty_elements(variables: usize) -> Vec<Entry> {
     let types = 3 + variables;
     let variables = (0..variables).map(|_| {
@@ -121,7 +121,7 @@ fn empty_elements(variables: usize) -> Vec<Entry> {
 
 /// Returns a function of machine code with very many paths.
 fn machine_code(count: usize) -> Vec<u8> {
-    // `s_and_saveexec_b64 s[0:1], vcc`, `s_cbranch_execz` forward over half of the rest, `s_xor_b64 exec, exec, s[0:1]`.
+    // The code repeats `s_and_saveexec_b64 s[0:1], vcc`, `s_cbranch_execz` forward over half of the rest, `s_xor_b64 exec, exec, s[0:1]`.
     let mut text = Vec::new();
     for number in 0..count {
         let register = (number % 48 * 2) as u32;
@@ -134,7 +134,7 @@ fn machine_code(count: usize) -> Vec<u8> {
             text.extend(word.to_le_bytes());
         }
     }
-    // `s_endpgm` where any jump can go.
+    // `s_endpgm` is at every possible target of a jump.
     text.extend([0, 0, 0x81, 0xbf].repeat(256));
     let all = 0..text.len();
     linked_code(&text, &[all])
@@ -153,7 +153,7 @@ fn metadata(value: &[u8]) -> Vec<u8> {
     object_file(3, &[Section::new(".note", 7, &note).aligned(4)])
 }
 
-/// Bundles, each of which is the entry of the one around it.
+/// Returns nested bundles, each of which is the entry of the enclosing one.
 pub fn nested_bundles(depth: usize, inside: &[u8]) -> Vec<u8> {
     const ID: &[u8] = b"hip-amdgcn-amd-amdhsa--gfx90a";
     let mut file = inside.to_vec();
@@ -206,7 +206,7 @@ fn bundles_of_the_same(depth: usize) -> Vec<u8> {
 /// The decompressed size in bytes.
 const SIZE: usize = 15 << 20;
 
-/// All of them.
+/// Returns all of these files.
 pub fn files() -> Vec<(&'static str, Vec<u8>)> {
     let mut of_udata = vec![1, 1, 0x08, 1, b'/', 0, 1, 1, 0x0f];
     of_udata.extend(uleb(SIZE as u64));
@@ -224,7 +224,7 @@ pub fn files() -> Vec<(&'static str, Vec<u8>)> {
         &[0],
     ]
     .concat();
-    // `DW_LNE_define_file` of a file with a name of one letter.
+    // Each `DW_LNE_define_file` defines a file with a name of one letter.
     let defined = [0, 6, 3, b'f', 0, 0, 0, 0].repeat(SIZE / 8);
     let pointer = [&[0x0d, 0x49, 0x13][..]].concat();
     vec![
@@ -369,7 +369,7 @@ fn abbreviation_codes(count: usize) -> Vec<u8> {
         .collect()
 }
 
-/// The files that were given, as they were found: each made some command fail.
+/// Returns the files in `given`, unchanged. Each once made a command fail.
 pub fn given() -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile/given");
     let mut found: Vec<_> = std::fs::read_dir(folder)

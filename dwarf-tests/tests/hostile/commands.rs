@@ -1,4 +1,4 @@
-//! Runs the commands on files that exceed a limit: the results so far are printed and marked as incomplete, and the status is 2.
+//! Runs the commands on files that exceed a limit. The results so far are printed and marked as incomplete, and the status is 2.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use super::crafted::debug_frame;
 use super::elf::{code_object, uleb};
 use super::growth;
 
-/// A folder for one test, with a file and a wave that is stopped in it.
+/// A folder for one test, with a file and a wave that stopped in it.
 pub struct Case {
     folder: PathBuf,
 }
@@ -65,7 +65,7 @@ fn document(ran: &Ran) -> Value {
         .unwrap_or_else(|error| panic!("{error}: {} {}", ran.out, ran.err))
 }
 
-/// The document without limits and with so few steps that it cannot be complete.
+/// Returns the document without limits, and the document with too few steps to be complete.
 fn whole_and_part(case: &Case, command: &str, work: u64) -> (Value, Value) {
     let json = format!("{command} --format json");
     let whole = case.run(&json, &[]);
@@ -104,7 +104,7 @@ fn variables_before_a_limit_are_printed() {
         let (whole, part) = (variables(&whole), variables(&part));
         assert_eq!(whole.len(), 400, "{command}");
         assert!((1..400).contains(&part.len()), "{command}: {}", part.len());
-        // The first results equal those without a limit.
+        // The first results are the same as without a limit.
         assert_eq!(whole[0], part[0], "{command}");
     }
 }
@@ -117,7 +117,7 @@ fn expressions_before_a_limit_are_printed() {
         let has_error = |e: &Value| e.get("error").is_some();
         expressions.iter().map(has_error).collect::<Vec<_>>()
     };
-    // The variables are looked at to find `v`; then all entries to find a type.
+    // The limit is just high enough to read the variables for `v`. Reading all entries for a type takes more.
     let is_enough = |work: &u64| {
         let limits = [&[("work", *work)][..], &NO_RATE].concat();
         case.run("print v", &limits).status == 0
@@ -128,7 +128,7 @@ fn expressions_before_a_limit_are_printed() {
     assert_eq!(errors(&part), [false, true, true]);
 }
 
-/// Prints all frames before the limit.
+/// All frames before the limit are printed.
 #[test]
 fn frames_before_a_limit_are_printed() {
     let rules = [0x16, 33, 3, 0x23, 16, 0x96, 0x08, 16];
@@ -144,7 +144,7 @@ fn frames_before_a_limit_are_printed() {
     assert_eq!(document["limit"], "the limit `frames` of 7 was reached");
 }
 
-/// A fixed bound names no option: of 65 remembered rows 64 are kept, and of 8,193 rules 8,192.
+/// A fixed bound names no option: 64 of 65 remembered rows are kept, and 8,192 of 8,193 rules.
 #[test]
 fn a_bound_that_is_fixed_is_said_to_be() {
     let rules: Vec<u8> = (0..=8192u64)

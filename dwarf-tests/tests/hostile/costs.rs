@@ -33,7 +33,7 @@ use super::elf::{Attribute as A, Entry, Section, debug_info, object_file};
 use super::growth::{KINDS, function, list_entries, meter, verify, with, with_entries};
 use super::narrowing::straight;
 
-/// The steps of a query and the bytes that it holds, as a line. Queries that were not run are left out.
+/// The lines with the steps of each query and the bytes that it held. A query without steps has no line.
 struct Costs(String);
 
 impl Costs {
@@ -112,7 +112,7 @@ fn of_object(name: &str, file: &[u8], costs: &mut Costs) {
     costs.add(name, "annotate", &asked);
 }
 
-/// Runs the queries on a stop. Each has a new program, so that cached facts of one do not affect the other.
+/// Runs the queries on a stop. Each uses a new program, so that cached facts of one query do not affect another.
 fn of_stop(name: &str, file: &[u8], wave: &str, costs: &mut Costs) {
     let wave = Snapshot::from_json(wave.as_bytes()).unwrap();
     let mut stopped = |what: &str, ask: &dyn Fn(&Stop<'_, '_>)| {
@@ -148,7 +148,7 @@ fn of_stop(name: &str, file: &[u8], wave: &str, costs: &mut Costs) {
     });
 }
 
-/// Expressions of the first variables that there are.
+/// Evaluates expressions with the first variables of a frame.
 fn print(frame: &StopFrame<'_, '_, '_>) {
     let mut types = Default::default();
     let variables = frame.variables(&mut types).unwrap_or_default();
@@ -182,7 +182,7 @@ fn of_core(name: &str, file: &[u8], costs: &mut Costs) {
     costs.add(name, "core", core.meter());
 }
 
-/// An object and a wave that stopped in it.
+/// Returns an object and a wave that stopped in it.
 fn case(folder: &Path, wave: &str) -> (Vec<u8>, String) {
     let names = std::fs::read_dir(folder).unwrap();
     let paths = names.map(|entry| entry.unwrap().path());
@@ -230,7 +230,7 @@ fn mixture() -> Vec<u8> {
     with_entries(&entries)
 }
 
-/// The types of [`mixture`], the first of which is entry 11.
+/// Returns the types of [`mixture`], which start at entry 11.
 fn mixed_types() -> Vec<Entry> {
     const NAMESPACE: u64 = 0x39;
     const VARIANT_PART: u64 = 0x33;
@@ -284,12 +284,12 @@ fn mixed_types() -> Vec<Entry> {
     types
 }
 
-/// A constant that an implicit pointer points to, and a variable that begins to be in scope where a list of ranges says.
+/// Returns a constant to which an implicit pointer points, and a variable whose scope starts with the ranges of a list.
 fn pointed_at_and_listed() -> Vec<u8> {
     const CONST_VALUE: u64 = 0x1c;
     const START_SCOPE: u64 = 0x2c;
     const SECTION_OFFSET: u8 = 0x17;
-    /// The offset of the entry after the unit's, which has two addresses of eight bytes.
+    /// The offset of the entry after the unit's entry, which has two addresses of eight bytes.
     const NUMBER: u8 = 12 + 17;
     /// The size of the header of `.debug_rnglists`.
     const HEADER: u8 = 12;
@@ -315,7 +315,7 @@ fn pointed_at_and_listed() -> Vec<u8> {
         variable(2, "late", 2, vec![(LOCATION, memory), (START_SCOPE, scope)]),
     ];
     let (abbreviations, info) = debug_info(&entries);
-    // `DW_RLE_start_length` of all code, twice.
+    // Two times, a `DW_RLE_start_length` of all code.
     let range = [7, 0, 0x10, 0, 0, 0, 0, 0, 0, 64];
     let mut ranges = vec![5, 0, 8, 0, 0, 0, 0, 0];
     ranges.extend([&range[..], &range, &[0]].concat());
@@ -327,9 +327,9 @@ fn pointed_at_and_listed() -> Vec<u8> {
     ])
 }
 
-/// Rows that are put away and taken back.
+/// Returns rows that are remembered and restored.
 fn remembered_rows() -> Vec<u8> {
-    // A rule; then a row that is remembered, a row of its own, and the first row again.
+    // A rule; then a remembered row, another row, and the restored row.
     let rows = [0x05, 33, 1, 0x41, 0x0a, 0x41, 0x0b].repeat(20);
     with(&[(".debug_frame", &debug_frame(&[0x0c, 33, 0], &rows))])
 }
@@ -383,7 +383,7 @@ fn asked_again(name: &str, file: &[u8], costs: &mut Costs) {
     }
 }
 
-/// Inlined calls that overlap, so that neither is in the other.
+/// Returns inlined calls that overlap without nesting.
 fn overlapping_calls() -> Vec<u8> {
     let call = |from: u64| {
         let range = vec![(LOW_PC, A::address(from)), (HIGH_PC, A::number(0x20))];
@@ -392,7 +392,7 @@ fn overlapping_calls() -> Vec<u8> {
     with_entries(&function([call(0x1000), call(0x1008)]))
 }
 
-/// A section of a name that is not text, and two of a name that belong together.
+/// Returns a section whose name is not text, and two sections with the same name, which are read as one.
 fn parts() -> Vec<u8> {
     const REL: u16 = 1;
     let (abbreviations, info) = debug_info(&[code(COMPILE_UNIT, 0, vec![]), int(1)]);
@@ -412,7 +412,7 @@ fn parts() -> Vec<u8> {
     file
 }
 
-/// Two sections of a name, of which the second starts 4096 bytes after the first because of its alignment.
+/// Returns two sections with the same name. Because of its alignment, the second starts 4096 bytes after the first.
 fn parts_apart() -> Vec<u8> {
     const REL: u16 = 1;
     let (abbreviations, info) = debug_info(&[code(COMPILE_UNIT, 0, vec![]), int(1)]);
@@ -442,7 +442,7 @@ fn references_between_units() -> Vec<u8> {
     ])
 }
 
-/// Real files with indices of names, and with the text of their sources.
+/// Returns real files with indices of names, and with embedded source texts.
 fn with_indices_or_sources() -> impl Iterator<Item = (String, Vec<u8>)> {
     let names = [
         "debug_info/names-two.hsaco",
@@ -499,7 +499,7 @@ fn all() -> String {
     costs.0
 }
 
-/// The first lines that differ, of all that do.
+/// If any lines differ, the message has the first 20 of them.
 #[test]
 fn each_charge_shows_in_a_figure() {
     let path = package().join("tests/hostile/costs.txt");

@@ -114,7 +114,7 @@ fn statistics() -> String {
     core::iter::once(header.to_owned()).chain(rows).collect()
 }
 
-/// A command's arguments, for a file in a folder.
+/// Returns the arguments of a command, for a file in a folder.
 fn arguments(command: &str, folder: &Path) -> Vec<PathBuf> {
     let put_in = |word: &str| match word {
         "FILE" => folder.join("file"),
@@ -127,18 +127,18 @@ fn arguments(command: &str, folder: &Path) -> Vec<PathBuf> {
     command.split(' ').map(put_in).collect()
 }
 
-/// The output of a command, of which only the checked parts are kept.
+/// The output of a command, reduced to the parts that are checked.
 #[derive(Default)]
 struct Said {
     is_any: bool,
     is_incomplete: bool,
-    /// The last bytes, in which a searched text can begin.
+    /// The last bytes, in which a searched text may begin.
     last: Vec<u8>,
 }
 
 impl std::io::Write for Said {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        // In JSON, and in text.
+        // The texts that mark an incomplete result in JSON and in text.
         const INCOMPLETE: [&[u8]; 2] = [b"\"complete\": false", b"not complete: "];
         const LONGEST: usize = 17;
         self.is_any |= !bytes.is_empty();
@@ -159,7 +159,7 @@ impl std::io::Write for Said {
     }
 }
 
-/// The variable with the arguments of [`one_command`], a line for each.
+/// The environment variable with the arguments of [`one_command`], one per line.
 const ARGUMENTS: &str = "HETDWARF_ONE_COMMAND";
 
 /// Runs one command in a process of its own. Prints its status, whether it gives a reason, its peak allocation, its peak resident memory,
@@ -180,7 +180,7 @@ fn one_command() {
         })
     });
     let (held, status) = (allocated.unwrap().bytes_max, status.unwrap());
-    // If JSON has the reason, nothing else prints it.
+    // JSON output may contain the reason itself, and nothing else prints it then.
     let says_why = err.is_any || out.is_incomplete;
     let peak = super::guard::peak_kib() << 10;
     let took = super::guard::processor_time().as_millis();
@@ -202,7 +202,7 @@ struct Ended {
 /// Runs a command in a process of its own.
 ///
 /// # Errors
-/// The output so far, if it did not end.
+/// Returns the output so far, if the command did not end.
 fn run_alone(arguments: &[PathBuf]) -> Result<Ended, String> {
     let words: Vec<_> = arguments
         .iter()
@@ -229,7 +229,7 @@ fn run_alone(arguments: &[PathBuf]) -> Result<Ended, String> {
     })
 }
 
-/// Returns the problem with how a command ended, if there is one.
+/// Checks the end of a command. Returns the problem, if there is one.
 ///
 /// * `size`: the size of the file in bytes.
 fn fault(ended: &Ended, size: usize) -> Option<String> {
@@ -264,7 +264,7 @@ fn every_command_ends_and_holds_little_on_every_fixture() {
     every_command_on_every_file(1);
 }
 
-/// * `step`: one of this many fixtures is used.
+/// * `step`: only every `step`th fixture is used.
 fn every_command_on_every_file(step: usize) {
     let fixtures = dwarf_tests::corpus().into_iter().step_by(step).map(|path| {
         let file = std::fs::read(&path).unwrap();
@@ -315,8 +315,8 @@ fn every_command(name: &str, file: &[u8], commands: &[&str], wrong: &mut Vec<Str
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Writes the files, each into a folder of its own beside a wave, for a command that was built for release:
-/// `HETDWARF_HOSTILE=FOLDER`. `.ci/full` runs every command on them, with five seconds and 512 MiB for each.
+/// Writes each file to a folder of its own, next to a wave, for a release build of the command: `HETDWARF_HOSTILE=FOLDER`. `.ci/full` runs
+/// every command on them, with limits of five seconds and 512 MiB.
 #[test]
 #[ignore = "writes files"]
 fn files_for_a_release() {

@@ -1,4 +1,4 @@
-//! The cost of a file in steps and bytes of the meter is proportional to its size, whatever it contains.
+//! Checks that the cost of a file, in steps and bytes of the meter, is proportional to its size for any contents.
 //!
 //! Each kind of contents is repeated, and the file is read three times with twice as many each time. Each must cost at least the given
 //! amount, so that the test fails if the charge is removed. The last must not cost more than the first.
@@ -96,7 +96,7 @@ fn found(file: &[u8], meter: &Arc<Meter>) {
     assert!(code_objects_within(file, &[], meter).unwrap().len() > 10);
 }
 
-/// Reads the variables of a stop. Its meter is that of the query, so its steps are added.
+/// Reads the variables of a stop. The query has its own meter, so its steps are added.
 fn variables(file: &[u8], meter: &Arc<Meter>) {
     let object = CodeObject::parse_within(file, meter).unwrap();
     let program = Program::load(&object).unwrap();
@@ -155,25 +155,25 @@ pub fn variable(location: &[u8]) -> Entry {
     entry(2, crafted::VARIABLE, attributes)
 }
 
-/// `DW_OP_addr`, each of its own address.
+/// Returns `DW_OP_addr` with a distinct address.
 pub fn address(number: usize) -> Vec<u8> {
     [&[3][..], &(number as u64).to_le_bytes()].concat()
 }
 
 pub fn rows(count: usize) -> Vec<u8> {
-    // One byte of code further, and a rule.
+    // Each repetition advances one byte of code and adds a rule.
     let instructions = [0x41, 0x05, 33, 1].repeat(count);
     with(&[(".debug_frame", &debug_frame(&[0x0c, 33, 0], &instructions))])
 }
 
-/// Rows of machine code that does nothing, so that both are followed.
+/// Returns rows of machine code without effects, so that both rows and code are followed.
 pub fn code_rows(count: usize) -> Vec<u8> {
-    // `s_nop`, and at each the rule of a vector register.
+    // The code is `s_nop`, and each instruction has a rule for a vector register.
     let text = [0, 0, 0x80, 0xbf].repeat(count);
     let mut frame = debug_frame(&[0x0c, 33, 0, 0x90, 1], &[]);
     let rule = [&[0x44, 0x05][..], &uleb(2600), &[1]].concat();
     frame.extend(rule.repeat(count - 1));
-    // The length of the last entry and of its code.
+    // Updates the length of the last entry and of its code.
     let entry = frame.len() - rule.len() * (count - 1) - 24;
     let length = (frame.len() - entry - 4) as u32;
     frame[entry..entry + 4].copy_from_slice(&length.to_le_bytes());
@@ -181,7 +181,7 @@ pub fn code_rows(count: usize) -> Vec<u8> {
     code_object(&[(".text", &text), (".debug_frame", &frame)])
 }
 
-/// Rows that are for no code at all.
+/// Returns rows that cover no code.
 pub fn empty_rows(count: usize) -> Vec<u8> {
     with(&[(
         ".debug_frame",
@@ -197,7 +197,7 @@ pub fn frame_entries(count: usize) -> Vec<u8> {
 }
 
 pub fn units(count: usize) -> Vec<u8> {
-    // Version 4, and a first entry without attributes.
+    // The unit has version 4, and its first entry has no attributes.
     let unit = [8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 1];
     let abbreviations = [1, 0x11, 0, 0, 0, 0];
     with(&[
@@ -236,7 +236,7 @@ fn endless_variables(count: usize) -> Vec<Entry> {
     function((0..count).map(|number| variable(&expression(number))))
 }
 
-/// Variables, each of a type of its own.
+/// Returns variables, each with its own type.
 pub fn types(count: usize) -> Vec<u8> {
     let types = (0..count).map(|_| crafted::named(crafted::TYPEDEF, 1, "t", 1));
     let variables = (0..count).map(|number| {
@@ -266,7 +266,7 @@ fn list_of(entries: &[u8], variables: usize) -> Vec<u8> {
 }
 
 pub fn list_entries(count: usize) -> Vec<u8> {
-    // `DW_LLE_start_length`, eight bytes of code, and an expression of its own.
+    // `DW_LLE_start_length` of eight bytes of code, with a distinct expression.
     let entry = |number: usize| {
         let start = 0x1000 + 8 * number as u64;
         [&[8][..], &start.to_le_bytes(), &[8, 9], &address(number)].concat()
@@ -274,7 +274,7 @@ pub fn list_entries(count: usize) -> Vec<u8> {
     list_of(&(0..count).flat_map(entry).collect::<Vec<_>>(), 1)
 }
 
-/// `DW_LLE_GNU_view_pair`, which says no expression.
+/// `DW_LLE_GNU_view_pair`, which has no expression.
 const VIEW_PAIR: [u8; 3] = [9, 0, 0];
 /// `DW_LLE_base_address` of 0x1000.
 const BASE_ADDRESS: [u8; 9] = [6, 0, 0x10, 0, 0, 0, 0, 0, 0];
@@ -293,14 +293,14 @@ pub fn discarded_entries(count: usize) -> Vec<u8> {
     list_of(&DISCARDED.repeat(count), 1)
 }
 
-/// A list that eleven variables have.
+/// Returns a list that eleven variables share.
 pub fn shared_view_pairs(count: usize) -> Vec<u8> {
     list_of(&VIEW_PAIR.repeat(count), 11)
 }
 
-/// A line program of one special opcode again and again.
+/// Returns a line program that repeats one special opcode.
 fn line_table(count: usize) -> Vec<u8> {
-    // No directories, one file; and at 0x1000.
+    // The header has no directories and one file, and the program starts at 0x1000.
     let lists = [0, b'a', 0, 0, 0, 0, 0];
     let start = [0, 9, 2, 0, 0x10, 0, 0, 0, 0, 0, 0];
     line_program_of(
@@ -310,7 +310,7 @@ fn line_table(count: usize) -> Vec<u8> {
     )
 }
 
-/// A line program whose header has these lists, and its instructions.
+/// Returns a line program with these lists in its header, and these instructions.
 pub fn line_program_of(lists: &[u8], program: &[u8], version: u8) -> Vec<u8> {
     let mut header = vec![1, 1, 1, 0xfb, 14, 13];
     header.extend([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]);
@@ -326,12 +326,12 @@ pub fn line_program_of(lists: &[u8], program: &[u8], version: u8) -> Vec<u8> {
     [&length[..], &table].concat()
 }
 
-/// A section, compressed.
+/// Returns a compressed section.
 pub fn compressed_section(bytes: &[u8]) -> Vec<u8> {
     compressed(ZLIB, bytes.len(), &deflated(bytes))
 }
 
-/// A unit whose line table is at offset 0.
+/// Returns a unit whose line table is at offset 0.
 pub fn unit_with_lines() -> (Vec<u8>, Vec<u8>) {
     let unit = code(COMPILE_UNIT, 0, vec![(0x10, A::Bytes(0x17, vec![0; 4]))]);
     debug_info(&[unit])
@@ -358,7 +358,7 @@ const NOTE: u32 = 7;
 const REL: u16 = 1;
 const DYN: u16 = 3;
 
-/// Symbols that share one long name.
+/// Returns symbols that share one long name.
 pub fn names(count: usize) -> Vec<u8> {
     let mut symbol = [0; 24];
     symbol[0] = 1;
@@ -381,7 +381,7 @@ pub fn many_notes(count: usize) -> Vec<u8> {
 }
 
 pub fn relocations(count: usize) -> Vec<u8> {
-    // `R_AMDGPU_ABS32` of the symbol that is always 0.
+    // The relocation is `R_AMDGPU_ABS32` of the null symbol.
     let mut relocation = [0; 24];
     relocation[8] = 6;
     object_file(
@@ -395,7 +395,7 @@ pub fn relocations(count: usize) -> Vec<u8> {
     )
 }
 
-/// An archive whose members are the same code object.
+/// Returns an archive whose members are the same code object.
 pub fn members(count: usize) -> Vec<u8> {
     let object = code_object(&[(".text", &[0; 8])]);
     let object = [&object[..], &vec![0; object.len() % 2]].concat();
@@ -454,13 +454,13 @@ fn compressed(how: u8, size: usize, stream: &[u8]) -> Vec<u8> {
     let mut section = vec![0; 24];
     section[0] = how;
     section[8..16].copy_from_slice(&(size as u64).to_le_bytes());
-    // An alignment of 1.
+    // The alignment is 1.
     section[16] = 1;
     section.extend(stream);
     section
 }
 
-/// Bytes as a stream of zlib.
+/// Compresses bytes as a zlib stream.
 fn deflated(bytes: &[u8]) -> Vec<u8> {
     use std::io::Write;
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
@@ -468,7 +468,7 @@ fn deflated(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A section of zeros, compressed.
+/// Returns a compressed section of zeros.
 pub fn zlib(count: usize) -> Vec<u8> {
     packed_with(".debug_info", &vec![0; count], &[])
 }
@@ -542,7 +542,7 @@ pub const KINDS: [Kind; 27] = [
         1.0,
         0.0,
     ),
-    // For each of eleven variables once when the unit's convention is found, and once when the list is looked up.
+    // The list is read twice for each of eleven variables: to find the unit's convention, and to look it up.
     (
         "view pairs of variables",
         shared_view_pairs,
@@ -614,7 +614,7 @@ fn steps_and_bytes_grow_in_proportion() {
         if four.2 > 0 {
             wrong.push(format!("{name}: {} bytes are not paid for", four.2));
         }
-        // Some numbers take a byte more when they are larger.
+        // Larger numbers may need one more byte.
         if steps.1 > steps.0 * 1.3 + 1.0 || bytes.1 > bytes.0 * 1.3 + 1.0 {
             wrong.push(format!(
                 "{name}: more for each of more: {steps:?} steps, {bytes:?} bytes"
@@ -624,7 +624,7 @@ fn steps_and_bytes_grow_in_proportion() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Compilers' output uses a small part of the limits.
+/// The output of compilers needs only a small part of the limits.
 #[test]
 fn real_files_take_far_less_than_they_may() {
     let mut costs = Vec::new();
@@ -655,7 +655,7 @@ fn real_files_take_far_less_than_they_may() {
     assert!(most < 0.1, "{most}");
 }
 
-/// Work that is far too much ends with the limit, and the results so far are kept and marked as incomplete.
+/// Work beyond the limit is stopped. The results so far are kept and marked as incomplete.
 #[test]
 fn what_is_too_much_is_refused_and_what_was_found_is_kept() {
     let limits = so_much_work(8_000);
@@ -671,7 +671,7 @@ fn what_is_too_much_is_refused_and_what_was_found_is_kept() {
     assert!(!checked.objects[0].complete);
     assert!(!checked.objects[0].findings.is_empty());
     assert_eq!(meter.steps(), 8_000);
-    // In the document too.
+    // The document is also marked.
     let document = hetdwarf::report::VerifyDocument::new([checked]);
     let text = serde_json::to_string(&document).unwrap();
     assert!(text.contains("\"complete\":false"), "{text}");
@@ -704,7 +704,7 @@ fn only_entries_that_hold_have_to_be_understood() {
     }
 }
 
-/// A dump also ends if it reads too much without printing it: each of 100 variables has the list of 10,000 entries.
+/// A dump that reads too much without printing it is also stopped: each of 100 variables has the list of 10,000 entries.
 #[test]
 fn a_dump_pays_for_what_it_does_not_print() {
     let limits = so_much_work(200_000);
@@ -727,11 +727,11 @@ fn a_dump_pays_for_what_it_does_not_print() {
     }
 }
 
-/// The files that took hours or gigabytes, and whether all of each is looked at.
+/// Returns the files that once took hours or gigabytes, and true if the whole file is read within the limits.
 pub fn files_that_took() -> [(&'static str, Vec<u8>, Read, bool); 9] {
     let long_name = "n".repeat(1 << 20);
     [
-        // 64 MB of rows in a file of some kilobytes.
+        // A file of some kilobytes has 64 MB of rows.
         (
             "64 million rows",
             packed(".debug_frame", &empty_frame(64 << 20)),
@@ -789,7 +789,7 @@ pub fn files_that_took() -> [(&'static str, Vec<u8>, Read, bool); 9] {
     ]
 }
 
-/// The limits of each, in steps and in bytes.
+/// Each file stays within its limits, in steps and in bytes.
 #[test]
 fn files_that_took_hours_or_gigabytes_do_not() {
     for (name, file, read, is_complete) in files_that_took() {
@@ -826,7 +826,7 @@ fn attempted(file: &[u8], meter: &Arc<Meter>) {
     assert!(meter.refused().is_none() || !found.unreadable.is_empty());
 }
 
-/// A file with one section that is compressed, and others.
+/// Returns a file with one compressed section and other sections.
 fn packed_with(name: &str, bytes: &[u8], others: &[(&str, &[u8])]) -> Vec<u8> {
     let section = compressed(ZLIB, bytes.len(), &deflated(bytes));
     let others = others
@@ -880,7 +880,7 @@ fn member_with_bundle(name: &str, count: usize) -> Vec<u8> {
     archive
 }
 
-/// Compressed bundles, each of a few bytes, that have 64 MiB each.
+/// Returns compressed bundles of a few bytes, each of which decompresses to 64 MiB.
 fn bundles_that_claim(count: usize) -> Vec<u8> {
     let mut inside = bundle_entries(11);
     inside.resize(64 << 20, 0);
@@ -894,7 +894,7 @@ fn bundles_that_claim(count: usize) -> Vec<u8> {
     bundle.repeat(count)
 }
 
-/// So many sections of notes, all of the same megabyte.
+/// Returns `count` sections of notes, all of which cover the same megabyte.
 fn overlapping(count: usize) -> Vec<u8> {
     let notes = [4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'G', b'N', b'U', 0].repeat(1 << 16);
     let sections = vec![Section::new(".note", NOTE, &[]); count];
@@ -909,7 +909,7 @@ fn overlapping(count: usize) -> Vec<u8> {
     file
 }
 
-/// Code objects that are the same are looked at once.
+/// Identical code objects are checked once.
 #[test]
 fn the_same_object_is_checked_once() {
     let file = bundle_entries(20_000);
@@ -920,7 +920,7 @@ fn the_same_object_is_checked_once() {
     assert!(meter.steps() < 1_500_000, "{}", meter.steps());
 }
 
-/// Several threads give the same as one, also if the limit is reached.
+/// Several threads give the same result as one, even if the limit is reached.
 #[test]
 fn threads_reach_the_limit_where_one_does() {
     let mut file_of_units = Vec::new();
@@ -960,7 +960,7 @@ fn all_limits_at_their_maximum() -> Limits {
     limits
 }
 
-/// Limits at their maximum are no reason to fail in another way.
+/// The highest possible limits cause no other failures.
 #[test]
 fn limits_at_their_maximum_do_no_harm() {
     let limits = all_limits_at_their_maximum();
@@ -983,7 +983,7 @@ fn an_arena_does_not_grow_without_end() {
     let mut limits = all_limits_at_their_maximum();
     limits.memory = 1 << 24;
     let arena = Arena::new();
-    // `DW_OP_lit0`, then `DW_OP_dup` and back again.
+    // `DW_OP_lit0`, then an endless loop of `DW_OP_dup`.
     let bytes = [0x30, 0x12, 0x2f, 0xfc, 0xff];
     let unit = Unit::unknown(Encoding::AMDGPU);
     let context = Context::new(&arena).with_limits(limits);
@@ -991,7 +991,7 @@ fn an_arena_does_not_grow_without_end() {
     let error = evaluate(&expression, ResultKind::Any, &context).unwrap_err();
     let reached = "the limit `memory` of 16777216 was reached";
     assert!(error.to_string().contains(reached), "{error}");
-    // Nor is there room for all the bits there are.
+    // A result with the largest possible number of bits also exceeds the limit.
     let everything = Location::One(Place::new(Storage::Undefined, 0));
     let access = Access {
         wave: &Zeros(WaveSize::Wave64),

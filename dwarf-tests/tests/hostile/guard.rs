@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// The time limit of an answer: a second, or more in unoptimized builds and next to other tests.
 pub const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 1 });
 
-/// After so long the test gives up, as nothing else would end it.
+/// The time after which the test is aborted, because nothing else would end it.
 const GIVE_UP: Duration = Duration::from_secs(120);
 
 /// Watches the running function.
@@ -27,7 +27,7 @@ impl Guard {
         let watched = Arc::clone(&running);
         let (sender, receiver) = channel();
         std::thread::spawn(move || {
-            // The sender never sends: this ends when it is gone.
+            // Nothing is ever sent: the loop ends when the sender is dropped.
             while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) =
                 receiver.recv_timeout(Duration::from_secs(1))
             {
@@ -91,7 +91,7 @@ impl Guard {
     }
 }
 
-/// The most memory that this process has had; 0 where that is not known.
+/// Returns the peak memory of this process, or 0 if it is unknown.
 pub fn peak_mib() -> u64 {
     peak_kib() / 1024
 }
@@ -99,7 +99,7 @@ pub fn peak_mib() -> u64 {
 /// Returns the processor time of this process, independent of other load. Returns zero if it is unknown.
 pub fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // After the name in brackets: the twelfth and thirteenth fields, in hundredths of a second.
+    // The twelfth and thirteenth fields after the name in brackets are in hundredths of a second.
     let fields = stat.rsplit(')').next().unwrap_or_default();
     let fields = fields.split_whitespace().skip(11).take(2);
     let ticks: u64 = fields.filter_map(|field| field.parse::<u64>().ok()).sum();

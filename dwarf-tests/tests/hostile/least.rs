@@ -11,7 +11,7 @@ use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
 use hetdwarf::report::{EvalOptions, EvalRequest, Source, evaluate_all};
 
-/// The least value of a limit that is enough. The file's size makes no difference.
+/// Returns the lowest sufficient value of a limit. The additional limits per byte of the file are set to 0.
 fn least(limit: Limit, is_enough: impl Fn(Limits) -> bool) -> u64 {
     let with = |value| {
         let mut limits = Limits::DEFAULT;
@@ -47,7 +47,7 @@ fn with_packets(count: u64) -> Vec<u8> {
     spec.build().merged()
 }
 
-/// Each packet is a step, and is kept as a dispatch.
+/// Each packet costs a step, and is kept as a dispatch.
 #[test]
 fn the_packets_of_a_ring_are_paid_for() {
     let least = |limit, count| {
@@ -67,7 +67,7 @@ fn the_packets_of_a_ring_are_paid_for() {
     assert_eq!(more(Limit::Memory), 2000 * size);
 }
 
-/// The result exists as bytes, as text and in the document, for all lanes: four times its bytes for each lane.
+/// The result exists as bytes, as text and in the document, for all lanes, so it takes four times its bytes for each lane.
 #[test]
 fn what_is_read_for_all_lanes_is_paid_for_at_once() {
     // `DW_OP_piece` of 8192 bytes.

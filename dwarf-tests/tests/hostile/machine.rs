@@ -10,7 +10,7 @@ use hetdwarf::arch::WaveSize;
 use hetdwarf::limits::Limits;
 use hetdwarf::meter::Meter;
 
-/// Returns the steps of annotating a file, the most bytes held, and the amount of code with lane positions.
+/// Annotates a file. Returns the steps, the most bytes held, and the amount of code with lane positions.
 fn cost(file: &[u8], meter: &Arc<Meter>) -> (u64, u64, u64) {
     let found = annotate_file_within(file, meter, &Request::new(&|_| true)).unwrap();
     let functions = found.functions.iter();
@@ -28,7 +28,7 @@ fn annotating_any_code_costs_no_more_than_its_file_may() {
         for count in [100, 400, 1600] {
             let file = object(&make(count), functions(count));
             let mut limits = Limits::DEFAULT;
-            // A floor that hides nothing: 1,600 instructions are some 8,000 bytes.
+            // The fixed part of the limit is low enough to hide nothing: 1,600 instructions have about 8,000 bytes.
             limits.work = 1 << 14;
             let meter = Arc::new(Meter::new(&limits, file.len() as u64));
             let mut found = (0, 0, 0);
@@ -38,13 +38,13 @@ fn annotating_any_code_costs_no_more_than_its_file_may() {
             let most = (1 << 14) + 32 * file.len() as u64;
             assert!(steps <= most, "{name}, {count}: {steps} of {most}");
             let held = allocated.bytes_max;
-            // The states of one analysis may have 64 MiB, which are free again when it is over (`lane_flow/fuel.rs`).
+            // The states of one analysis may take 64 MiB, which are released when it ends (`lane_flow/fuel.rs`).
             let most = (80 << 20) + 64 * file.len() as u64;
             assert!(held <= most, "{name}, {count}: {held} of {most}");
             told += u64::from(covered > 0);
         }
     }
-    // The code is not just refused.
+    // The analysis did not just reject the code.
     assert!(told > 15, "{told}");
 }
 
@@ -82,7 +82,7 @@ fn the_code_is_what_llvm_reads() {
         (Item::End, "s_endpgm"),
     ];
     let (mut instructions, names): (Vec<Item>, Vec<&str>) = items.into_iter().unzip();
-    // Back over all of it.
+    // The last instruction jumps back over the whole code.
     instructions.push(Item::Branch(0, 0));
     let folder = format!("hetdwarf-flow-{}", std::process::id());
     let folder = std::env::temp_dir().join(folder);
@@ -95,7 +95,7 @@ fn the_code_is_what_llvm_reads() {
     for (line, name) in lines.iter().zip(&names) {
         assert!(line.text.starts_with(name), "{} and not {name}", line.text);
     }
-    // The count of dwords from the instruction after it, as 16 bits: two instructions have two dwords.
+    // The distance is the number of dwords from the next instruction, in 16 bits. Two of the instructions have two dwords.
     let back = 0x1_0000 - (names.len() + 2 + 1);
     assert_eq!(lines[names.len()].text, format!("s_branch {back}"));
 }

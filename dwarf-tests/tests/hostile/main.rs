@@ -94,7 +94,7 @@ fn names(paths: &[PathBuf]) -> Vec<(String, Vec<u8>)> {
     paths.iter().map(read).collect()
 }
 
-/// Small objects of all kinds: with and without CFI, versions 3 to 5, type units, vendor operations.
+/// Returns small objects of all kinds: with and without CFI, versions 3 to 5, type units, vendor operations.
 fn objects() -> Vec<(String, Vec<u8>)> {
     let wanted = [
         "rocm-style/lane_pc.hsaco",
@@ -130,7 +130,7 @@ fn bundles() -> Vec<(String, Vec<u8>)> {
     names(&paths)
 }
 
-/// `count` prefixes of each file.
+/// Tries `count` prefixes of each file.
 fn prefixes(files: &[(String, Vec<u8>)], count: usize, guard: &mut Guard, probe: impl Fn(&[u8])) {
     for (name, data) in files {
         let step = data.len().div_ceil(count).max(1);
@@ -142,7 +142,7 @@ fn prefixes(files: &[(String, Vec<u8>)], count: usize, guard: &mut Guard, probe:
     }
 }
 
-/// Each file `count` times with a few bytes changed.
+/// Tries each file `count` times, with a few bytes changed.
 fn changes(
     files: &[(String, Vec<u8>)],
     count: u64,
@@ -172,7 +172,7 @@ fn changes(
     }
 }
 
-/// Each file with single bytes changed: every `step`th of those that say most.
+/// Tries each file with single bytes changed: every `step`th of the most relevant bytes.
 fn single_bytes(
     files: &[(String, Vec<u8>)],
     step: usize,
@@ -190,7 +190,7 @@ fn single_bytes(
     }
 }
 
-/// Each debug section filled with one byte.
+/// Tries each file with one debug section filled with the same byte.
 fn filled(files: &[(String, Vec<u8>)], guard: &mut Guard, probe: impl Fn(&[u8])) {
     for (name, data) in files {
         for range in interesting(data).into_iter().skip(1) {
@@ -214,7 +214,7 @@ fn snapshots() -> Vec<(String, Vec<u8>)> {
     names(&paths)
 }
 
-/// Expressions that mean something, to start from.
+/// Returns meaningful expressions, from which others are derived.
 fn expressions() -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     for file in ["spec-examples.jsonl", "from-the-text.jsonl"] {
@@ -243,7 +243,7 @@ fn texts() -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Runs everything, with `scale` times as many samples as the normal run.
+/// Tries objects and bundles, with `scale` times as many samples as the normal run.
 fn objects_and_bundles(scale: usize) {
     let mut guard = Guard::new();
     let (objects, bundles) = (objects(), bundles());

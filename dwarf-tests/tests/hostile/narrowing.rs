@@ -1,5 +1,5 @@
-//! Tests machine code in which any of many instructions may have switched off a lane, and each leaves another mask. The facts about lanes
-//! at an address, and the reads that it needs, grow with the number of instructions.
+//! Tests machine code in which any of many instructions may have switched off a lane, and each leaves a different mask. Both the facts
+//! about lanes at an address and the required reads grow with the number of instructions.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ pub fn straight(count: usize) -> Vec<u8> {
     linked_code(&code, &[all])
 }
 
-/// Returns the number of bytes of code with lane positions, and the steps that they took. No step is refused, because work that would be
-/// too much is not begun.
+/// Returns the number of bytes of code with lane positions, and the steps that they took. No step is refused, because work that would
+/// exceed the limit is not begun.
 fn annotated(file: &[u8], meter: Meter) -> (u64, u64) {
     let meter = Arc::new(meter);
     let found = annotate_file_within(file, &meter, &Request::new(&|_| true)).unwrap();
@@ -41,7 +41,7 @@ fn annotated(file: &[u8], meter: Meter) -> (u64, u64) {
     (function.covered, meter.steps())
 }
 
-/// The meter counts the work of finding lane positions, whatever the code, and it never exceeds the limit of the file.
+/// The meter counts the work of finding lane positions for any code, and never exceeds the limit of the file.
 #[test]
 fn annotating_costs_no_more_than_the_file_may() {
     let mut costs = Vec::new();
@@ -56,7 +56,7 @@ fn annotating_costs_no_more_than_the_file_may() {
     assert!(costs[1].1 > 2 * costs[0].1, "{costs:?}");
 }
 
-/// With fewer steps than the whole needs, fewer positions are found, and no more steps are taken.
+/// With fewer steps than a complete result needs, fewer positions are found, and the limit is not exceeded.
 #[test]
 fn what_would_cost_more_than_there_is_is_not_said() {
     let file = straight(50);

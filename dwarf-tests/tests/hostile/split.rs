@@ -28,7 +28,7 @@ const COMMANDS: [&str; 8] = [
     "print FILE --wave WAVE --dwo DWO v",
 ];
 
-/// A unit of DWARF 5 of a type, with its number and the bytes after its header.
+/// Returns a DWARF 5 unit of this type, with its number and the bytes after its header.
 fn unit(kind: u8, number: u64, entries: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 4];
     bytes.extend([5, 0, kind, 8, 0, 0, 0, 0]);
@@ -39,7 +39,7 @@ fn unit(kind: u8, number: u64, entries: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A skeleton with code from 0x1000 to 0x1100; abbreviation 1.
+/// Returns a skeleton unit with code from 0x1000 to 0x1100. It uses abbreviation 1.
 fn skeleton(number: u64) -> Vec<u8> {
     let place = [0x1000_u64, 0x100].map(u64::to_le_bytes).concat();
     unit(4, number, &[&[1][..], &place].concat())
@@ -56,7 +56,7 @@ fn object(skeletons: &[u8], others: &[(&str, &[u8])]) -> Vec<u8> {
     code_object(&[&own[..], others].concat())
 }
 
-/// Abbreviations of split units: 1, a unit with nothing; 2, a function with `DW_FORM_addrx` and a size; 3, a variable with a name by
+/// The abbreviations of split units: 1, an empty unit; 2, a function with `DW_FORM_addrx` and a size; 3, a variable with a name by
 /// `DW_FORM_strx`, a location by `DW_FORM_loclistx` and a type by `DW_FORM_ref_addr`.
 const SPLIT: [u8; 32] = [
     1, 0x11, 1, 0, 0, 2, 0x2e, 1, 0x11, 0x1b, 0x12, 0x07, 0, 0, 3, 0x34, 0, 0x03, 0x1a, 0x02, 0x22,
@@ -90,7 +90,7 @@ fn package_index([columns, units, slots]: [u32; 3], rest: usize) -> Vec<u8> {
     bytes
 }
 
-/// Objects, each with a `.dwo` file or a package.
+/// Returns objects, each with a `.dwo` file or a package.
 fn pairs() -> Vec<(String, Vec<u8>, Vec<u8>)> {
     let (one, split) = (skeleton(7), variables(7, 3, 0, 12));
     let mut found = vec![
@@ -196,7 +196,7 @@ fn run(guard: &mut Guard, (test, name): (&str, &str), object: &[u8], dwo: &[u8])
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Whatever one file says about the other, every command ends with a documented status.
+/// Every command ends with a documented status, even if the files contradict each other.
 #[test]
 fn pairs_of_files_end_with_an_answer_or_an_error() {
     let mut guard = Guard::new();
@@ -206,7 +206,7 @@ fn pairs_of_files_end_with_an_answer_or_an_error() {
     guard.finish("pairs of files");
 }
 
-/// So do pairs of real files with changed bytes in both.
+/// The same holds for pairs of real files with changed bytes in both.
 #[test]
 fn damaged_pairs_end_with_an_answer_or_an_error() {
     let read = |name: &str| std::fs::read(fixture(name)).unwrap();
@@ -230,7 +230,7 @@ fn damaged_pairs_end_with_an_answer_or_an_error() {
     guard.finish("damaged pairs");
 }
 
-/// The hash of DWARF 5 §7.33 of a name of lower letters.
+/// Returns the hash of DWARF 5 §7.33 for a name in lower case.
 fn hash(name: &str) -> u32 {
     let bytes = name.bytes();
     bytes.fold(5381, |hash: u32, byte| {
@@ -249,7 +249,7 @@ fn same_hash(count: usize) -> Vec<String> {
     (0..count).map(name).collect()
 }
 
-/// An object with an index of names, which are all in one bucket.
+/// Returns an object with an index of names, which are all in one bucket.
 fn names(count: usize) -> Vec<u8> {
     let names = same_hash(count);
     let (mut strings, mut offsets) = (vec![0], Vec::new());
@@ -262,15 +262,16 @@ fn names(count: usize) -> Vec<u8> {
     let count = names.len() as u32;
     let mut section = vec![0; 4];
     section.extend([5, 0, 0, 0]);
-    // Units, type units of both kinds, buckets, names, size of the abbreviations, size of the augmentation.
+    // The numbers of units, of both kinds of type units, of buckets and of names, and the sizes of the abbreviations and of the
+    // augmentation.
     let header = [1, 0, 0, 1, count, abbreviations.len() as u32, 0];
     section.extend(header.map(u32::to_le_bytes).concat());
-    // The unit, and the bucket.
+    // The offset of the unit, and the only bucket.
     section.extend([0_u32, 1].map(u32::to_le_bytes).concat());
     let of_names = names.iter().flat_map(|name| hash(name).to_le_bytes());
     section.extend(of_names);
     section.extend(offsets.iter().flat_map(|offset| offset.to_le_bytes()));
-    // All have the entry of the unit, after a header of 12 bytes.
+    // All names have the entry of the unit, after a header of 12 bytes.
     section.extend(vec![0; 4 * names.len()]);
     section.extend(abbreviations);
     section.extend([1, 12, 0, 0, 0, 0]);
@@ -327,7 +328,8 @@ fn names_of_one_hash_cost_what_other_names_do() {
             per_byte(&costs[3]) < 1.25 * per_byte(&costs[0]),
             "{what}: {costs:?}"
         );
-        // Eight times as many take eight times as long, and not sixty-four times; other tests run beside.
+        // Eight times as many names take eight times as long, and not 64 times. The limit is generous, because other tests run at the same
+        // time.
         let slow = costs[3].2 > 24 * costs[0].2 && costs[3].2.as_millis() > 500;
         assert!(!slow, "{what}: {costs:?}");
     }

@@ -56,8 +56,8 @@ fn steps(file: &[u8]) -> (u64, bool) {
     (stop.meter().steps(), stop.meter().refused().is_some())
 }
 
-/// Two hundred mutually nested arrays have no size. Finding this out visits 64 of them from each one: 38,400 steps for 64 arrays and their
-/// bounds from each of 200. Their layout does not depend on the lane, so it is not computed for 64 lanes.
+/// Two hundred mutually nested arrays have no size. Each of them visits 64 arrays to find this out: 38,400 steps for the arrays and their
+/// bounds. The layout does not depend on the lane, so it is not computed for each of 64 lanes.
 #[test]
 fn a_layout_without_questions_is_that_of_all_lanes() {
     let mut types = vec![crafted::int(1)];
@@ -84,7 +84,7 @@ fn enumerators_that_are_looked_through_are_paid_for() {
             ];
             entry(2, ENUMERATOR, attributes)
         }));
-        // Rows of one, so that no more than 10 equal neighbours are one.
+        // The innermost arrays are short, so that runs of more than 10 equal elements do not occur.
         let first = 3 + types.len();
         types.push(entry(1, ARRAY, vec![(crafted::TYPE, A::Entry(3))]));
         for _ in 0..4 {
@@ -94,7 +94,7 @@ fn enumerators_that_are_looked_through_are_paid_for() {
     };
     let (few, is_limit) = of(10);
     assert!(!is_limit, "{few}");
-    // 1296 elements look through 40,000 enumerators, of which eight are a step. Lanes with the same bits share the text.
+    // For each of 1296 elements, 40,000 enumerators are compared, eight per step. Lanes with the same bits share the text.
     let (many, is_limit) = of(40_000);
     assert!(!is_limit, "{many}");
     assert!(many > few + 1296 * 40_000 / 8, "{many} steps beside {few}");

@@ -1,11 +1,11 @@
 //! Lists facts by the names of instructions that LLVM's text does not contain. This list is written by hand.
 //!
-//! AMD's instruction set architecture documents, in the tables of operations, say which instructions change `scc`, `exec` and `m0`
-//! implicitly, and which choose their destination at run time. The effects are those of `src/isa/effect.rs`.
+//! The tables of operations in AMD's instruction set architecture documents list the instructions that change `scc`, `exec` and `m0`
+//! implicitly, and the instructions that choose their destination at run time. The effects are defined in `src/isa/effect.rs`.
 
 use super::table::layout::Encoding;
 
-/// They write `scc`. A name that ends with `*` is all that begin so.
+/// Instructions that write `scc`. A `*` at the end of a name matches any rest.
 const SCC: &str = "s_cmp_* s_cmpk_* s_bitcmp* s_bcnt0_* s_bcnt1_* s_lshl1_* s_lshl2_* s_lshl3_* \
      s_lshl4_* s_not_b32 s_not_b64 s_wqm_b32 s_wqm_b64 s_quadmask_b32 s_quadmask_b64 \
      s_abs_i32 s_addk_i32 s_add_u32 s_sub_u32 s_add_i32 s_sub_i32 s_addc_u32 s_subb_u32 \
@@ -17,16 +17,16 @@ const SCC: &str = "s_cmp_* s_cmpk_* s_bitcmp* s_bcnt0_* s_bcnt1_* s_lshl1_* s_ls
      s_barrier_signal_isfirst s_alloc_vgpr s_barrier_leave s_addk_co_i32 s_add_co_u32 \
      s_sub_co_u32 s_add_co_i32 s_sub_co_i32 s_add_co_ci_u32 s_sub_co_ci_u32";
 
-/// They write `scc` and `exec`.
+/// Parts of the names of instructions that write `scc` and `exec`.
 const SCC_AND_EXEC: [&str; 2] = ["_saveexec_", "_wrexec_"];
 
-/// They write `m0`.
+/// Instructions that write `m0`.
 const M0: &str = "s_set_gpr_idx_idx s_set_gpr_idx_on s_set_gpr_idx_mode";
 
-/// The register they write is chosen by `m0`.
+/// Instructions that write a register chosen by `m0`.
 const INDIRECT: &str = "s_movreld_b32 s_movreld_b64 s_movrelsd_2_b32 v_movreld_b32 v_movrelsd_b32 v_movrelsd_2_b32 v_swaprel_b32";
 
-/// The operations, as the tables spell them, and the instructions that have them.
+/// The operations, as the tables spell them, and their instructions.
 const OPERATIONS: &[(&str, &str)] = &[
     ("Alu(ScalarOp::Mov)", "s_mov_b32 s_mov_b64 s_movk_i32"),
     (
@@ -328,14 +328,14 @@ fn is_in(list: &str, name: &str) -> bool {
         })
 }
 
-/// The flags of a row, as the tables spell them.
+/// Returns the flags of a row, as the tables spell them.
 pub fn flags(name: &str, shape: &str) -> Vec<&'static str> {
     let mut flags = Vec::new();
     let both = SCC_AND_EXEC.iter().any(|part| name.contains(part));
     if both || is_in(SCC, name) {
         flags.push("SCC");
     }
-    // From gfx10 on these write `exec` alone; before, the shape says both.
+    // From gfx10 on, these instructions write only `exec`. Before, the shape names both destinations.
     if both || name.starts_with("v_cmpx_") && shape == "None" {
         flags.push("EXEC");
     }
@@ -348,7 +348,7 @@ pub fn flags(name: &str, shape: &str) -> Vec<&'static str> {
     flags
 }
 
-/// The operation of a row, if it has one.
+/// Returns the operation of a row, if it has one.
 pub fn operation(encoding: Encoding, name: &str) -> Option<&'static str> {
     let is_memory = matches!(
         encoding,

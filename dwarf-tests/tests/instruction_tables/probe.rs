@@ -34,7 +34,7 @@ pub struct Answer {
 
 /// The distance between probes. No instruction is longer.
 const PITCH: usize = 8;
-/// `s_nop 0`, which is the same everywhere.
+/// `s_nop 0`, which has the same encoding on all processors.
 const NOP: u32 = 0xbf80_0000;
 
 pub fn put(dwords: &mut [u32], Bits(word, low, width): Bits, value: u32) {
@@ -43,7 +43,7 @@ pub fn put(dwords: &mut [u32], Bits(word, low, width): Bits, value: u32) {
     *dword = *dword & !mask | value << low & mask;
 }
 
-/// The first dwords of an instruction with this opcode, and nothing else.
+/// Returns the dwords of an instruction with this opcode, with all other fields 0.
 pub fn skeleton(layout: &Layout, opcode: u32) -> Vec<u32> {
     let mut dwords = vec![0; usize::from(layout.dwords)];
     dwords[0] = layout.prefix << layout.shift;
@@ -75,7 +75,7 @@ pub fn opcode(layout: &Layout, dwords: &[u32]) -> u32 {
     opcode
 }
 
-/// Returns true if another layout that stands before this one takes the word.
+/// Returns true if an earlier layout takes the word.
 pub fn is_taken(layouts: &[Layout], index: usize, first: u32) -> bool {
     let fits = |layout: &Layout| first >> layout.shift == layout.prefix;
     layouts[..index].iter().any(fits)
@@ -101,7 +101,7 @@ impl Llvm {
         run.stderr.is_empty()
     }
 
-    /// Asks for all of them at once.
+    /// Disassembles all probes at once.
     pub fn ask(&self, processor: &str, features: &str, probes: &[Vec<u32>]) -> Vec<Option<Answer>> {
         let mut answers = vec![None; probes.len()];
         let mut start = 0;
@@ -211,7 +211,7 @@ pub fn probes(layout: &Layout, opcode: u32) -> Vec<Probe> {
         }
         Encoding::Smem => {
             let fields = [scalar('d', 0, 6, 7, 16), field('e', 0, 0, 6, 12, 24)];
-            // A constant as offset: gfx9 has a bit for it, later ones have the null register, whose code differs.
+            // The offset is a constant. gfx9 has a bit for this, and later processors use the null register, whose code differs.
             let with = |more: Field| fields.iter().copied().chain([more]).collect();
             vec![
                 with(scalar('o', 0, 17, 1, 1)),
@@ -270,7 +270,7 @@ pub fn probes(layout: &Layout, opcode: u32) -> Vec<Probe> {
                 "dpst", "dps", "pst", "dp", "ps", "dst", "ds", "st", "p", "d", "s", "",
             ];
             let mut ways: Vec<_> = letters.map(some).into();
-            // With the bit for global data share, which has two places.
+            // The bit for global data share is set, which has two possible positions.
             for bit in [16, 17] {
                 for letters in ["ps", "dp", "p", "d", "ds", ""] {
                     let gds = field('.', 0, bit, 1, 1, 0);

@@ -8,13 +8,13 @@ use super::table::layout::Encoding;
 /// One operand of a probe's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// The letter of its field. `None` if it is in none.
+    /// The letter of its field. `None` if it comes from no field.
     pub field: Option<char>,
-    /// `s`, `v` or `a`. `None` if it is no such register.
+    /// `s`, `v` or `a`. `None` if it is another register or no register.
     pub file: Option<char>,
-    /// Registers.
+    /// The number of registers.
     pub count: u8,
-    /// Half a register, `.l`.
+    /// True for half a register, `.l`.
     pub is_half: bool,
     pub text: String,
 }
@@ -22,7 +22,7 @@ pub struct Operand {
 /// A probe's text taken apart.
 #[derive(Clone, Debug)]
 pub struct Parsed {
-    /// The name as it is printed.
+    /// The name as printed.
     pub name: String,
     pub operands: Vec<Operand>,
     /// The modifiers after the operands.
@@ -56,7 +56,7 @@ impl Parsed {
         }
     }
 
-    /// The name without the suffix of its encoding.
+    /// Returns the name without the suffix of its encoding.
     pub fn stem(&self) -> &str {
         let suffixes = ["_e64", "_e32"];
         let name = self.name.as_str();
@@ -88,7 +88,7 @@ fn is_modifier(word: &str) -> bool {
     word.contains(':') && !word.contains('[') || matches!(word, "gds" | "glc" | "slc" | "dlc")
 }
 
-/// At commas that are in no brackets.
+/// Splits a text at commas outside of brackets.
 fn split(text: &str) -> Vec<&str> {
     let (mut depth, mut start) = (0, 0);
     let mut parts = Vec::new();
@@ -262,7 +262,7 @@ pub fn operands(
         let wide = other.operands.get(place).map(|other| other.count);
         text.push(' ');
         match (operand.field, operand.file) {
-            // A mask stands second; further on it is a source that the probe left empty.
+            // The mask is the second operand. In a later position, it is a source that the probe left empty.
             (Some('m'), _) if place > 1 => text.push('?'),
             (Some(field), Some(file))
                 if encoding != Encoding::Smem || matches!(field, 'd' | 'e') =>
@@ -291,7 +291,7 @@ pub fn operands(
             }),
         }
     }
-    // The probe selects no half, and the text shows if that differs from the default.
+    // The probe selects no halves. The text has `op_sel_hi` if that differs from the default.
     if one
         .modifiers
         .iter()

@@ -12,14 +12,14 @@ use super::table::layout::{Encoding, Layout};
 pub struct Generation {
     pub name: &'static str,
     pub layouts: &'static [Layout],
-    /// True if VOP3 can have a literal. LLVM fails on those of gfx9.
+    /// True if VOP3 can have a literal. LLVM fails on VOP3 literals of gfx9.
     pub has_vop3_literal: bool,
     pub processors: &'static [Processor],
 }
 
 pub struct Processor {
     pub name: &'static str,
-    /// True if it has its own column, with its differences from the shared one.
+    /// True if the processor has its own column, with its differences from the shared one.
     pub has_column: bool,
     pub wave_size: u32,
 }
@@ -27,13 +27,13 @@ pub struct Processor {
 /// The opcodes of each encoding, with the facts about the instruction.
 pub type Rows = BTreeMap<(Encoding, u32), String>;
 
-/// The file of the rows.
+/// Returns the contents of the file with the rows.
 pub fn file(generations: &[Generation], llvm: &Llvm) -> String {
     let all: Vec<_> = generations
         .iter()
         .flat_map(|generation| generation.columns(llvm))
         .collect();
-    // The opcodes of an instruction in each column: often one, or none.
+    // The opcodes of an instruction in each column: mostly one or none.
     let mut instructions: BTreeMap<(Encoding, &str), Vec<Vec<u32>>> = BTreeMap::new();
     for (column, (_, rows)) in all.iter().enumerate() {
         for ((encoding, opcode), row) in rows {
@@ -87,7 +87,7 @@ pub fn file(generations: &[Generation], llvm: &Llvm) -> String {
 }
 
 impl Generation {
-    /// Returns the name and contents of each column: the shared one, and those of processors that have their own.
+    /// Returns the name and contents of each column: the shared column, and the columns of processors that have their own.
     fn columns(&self, llvm: &Llvm) -> Vec<(&'static str, Rows)> {
         let mut shared = Rows::new();
         let all: Vec<Rows> = self
@@ -106,7 +106,7 @@ impl Generation {
                 own.push((processor.name, rows));
                 continue;
             }
-            // The processors of one column that have different names for an opcode: it has none.
+            // If processors in one column have different names for an opcode, the column has no row for it.
             for (key, row) in rows {
                 let other = &shared[&key];
                 if *other == row {
@@ -156,7 +156,8 @@ impl Generation {
         }
         let usual = format!("+wavefrontsize{}", processor.wave_size);
         let answers = llvm.ask(processor.name, &usual, &asked);
-        // The parts that depend on the wave size, and register halves that LLVM only prints on request for some processors.
+        // A second disassembly shows the parts that depend on the wave size, and register halves, which LLVM prints only on request for
+        // some processors.
         let wide = match processor.wave_size {
             32 => llvm.ask(processor.name, "+wavefrontsize64,+real-true16", &asked),
             _ => answers.clone(),
@@ -245,7 +246,7 @@ impl Generation {
 
 /// The kinds of constants: the letter and the text that identifies the kind, the code of the source, and the literal.
 const CONSTANTS: &[((char, &str), u32, Option<u32>)] = &[
-    // The bits of an integer, where others have 0.5.
+    // Constants print as bits of an integer, where other kinds print 0.5.
     (('i', "0x3800"), 240, None),
     // The literal is the constant 1.0 of 16 bits, or the upper half of 2.0 in 64 bits.
     (('x', "lit(0x3c00)"), 255, Some(0x3c00)),

@@ -3,7 +3,7 @@
 use hetdwarf::arch::WaveSize;
 use hetdwarf::isa::{Effect, Instruction, MachineRegister, Operand, Span};
 
-/// Mnemonic without the suffix of its encoding, and operands without modifiers.
+/// The mnemonic without the suffix of its encoding, and the operands without modifiers.
 pub struct Text {
     pub mnemonic: String,
     pub operands: Vec<String>,
@@ -13,7 +13,7 @@ pub struct Text {
 impl Text {
     pub fn new(text: &str) -> Text {
         let mut plain = String::new();
-        // LLVM remarks on operands it doubts.
+        // LLVM appends remarks about doubtful operands.
         let mut rest = text.split(" ; ").next().unwrap();
         while let Some((before, after)) = rest.split_once("/*") {
             plain.push_str(before);
@@ -197,7 +197,7 @@ impl Text {
         }
     }
 
-    /// The destinations, as spans print.
+    /// Returns the destinations, in the notation of spans.
     fn written(&self) -> Vec<String> {
         let count = self.destinations();
         self.operands
@@ -226,19 +226,18 @@ pub fn compare(
     if usize::from(ours.length) != length && !has_wrong_literal(dwords, text) {
         return Err(format!("length {} for {length}", ours.length));
     }
-    // Words that no assembler makes; LLVM warns of them, and prints other registers than the fields name.
+    // No assembler makes these words. LLVM warns of them, and prints registers that the fields do not name.
     if is_dubious(text) || ours.writes.spans().iter().any(|span| !is_aligned(*span)) {
         return Ok(());
     }
-    // Both halves of a dual instruction.
+    // A dual instruction has two halves.
     let mut written = Vec::new();
     for half in text.split(" :: ") {
         written.extend(Text::new(half).written());
     }
     let text = Text::new(text);
-    // Subvector loops count in a register that LLVM prints as if it were only read. Of an atomic with
-    // both cache hints, LLVM does not print whether it returns; of scalar compare and swap, it prints
-    // all data as written.
+    // LLVM prints the count register of a subvector loop as if it were only read. For an atomic with both cache hints, it does not print
+    // whether a value is returned. For scalar compare and swap, it prints all data as written.
     if text.starts(&["s_subvector"])
         || text.modifiers.contains("TH_ATOMIC_0x")
         || text.modifiers.contains("TH_ATOMIC_CASCADE")
@@ -246,7 +245,7 @@ pub fn compare(
     {
         return Ok(());
     }
-    // Bit 55 is another one on processors that cannot load accumulation registers.
+    // Bit 55 has another meaning on processors that cannot load accumulation registers.
     if matches!(processor, "gfx900" | "gfx906" | "gfx908")
         && text.starts(&["flat_atomic", "global_atomic"])
         && written[..].iter().any(|one| one.starts_with('a'))
@@ -276,8 +275,8 @@ pub fn compare(
     if text.is("bvh8") || text.is("bvh_dual") {
         return Ok(());
     }
-    // A compare and swap writes half of its data, if both are in one field; LLVM prints the field. LLVM's count is also wrong for the
-    // registers that an image instruction with a status word writes.
+    // A compare and swap writes half of its data, if both halves are in one field, but LLVM prints the whole field. LLVM's count is also
+    // wrong for the registers that an image instruction with a status word writes.
     let tied = text.is("cmpswap") && !text.starts(&["flat", "global"]);
     if (tied || text.starts(&["image"])) && written.len() == 1 && found.len() == 1 {
         let first = |span: &String| {
@@ -331,7 +330,7 @@ fn has_wrong_literal(dwords: &[u32], text: &str) -> bool {
         || unused
 }
 
-/// Words that are no instruction, whatever LLVM prints.
+/// Returns true for words that are not an instruction, even if LLVM prints one.
 fn is_dubious(text: &str) -> bool {
     let parsed = Text::new(text);
     let no_register = parsed
@@ -357,7 +356,7 @@ pub fn may_refuse(first: u32, text: &str) -> bool {
 }
 
 fn effect(ours: &Instruction, text: &Text) -> Result<(), String> {
-    // Dual instructions hold no comparison; all others are named so.
+    // A dual instruction contains no comparison. The names of all other comparisons show the destination.
     let to_exec = match ours.effect {
         Effect::Compare { to_exec, .. } => Some(to_exec),
         _ => None,
@@ -522,7 +521,7 @@ fn effect(ours: &Instruction, text: &Text) -> Result<(), String> {
 }
 
 fn branch(ours: &Instruction, target: u64, text: &str) -> Result<(), String> {
-    // The operand is printed as an unsigned number of dwords, or as a label, which tells nothing.
+    // The operand is an unsigned number of dwords. If it is a label, there is nothing to compare.
     let Ok(dwords) = text.parse::<i64>() else {
         return Ok(());
     };
@@ -535,7 +534,7 @@ fn branch(ours: &Instruction, target: u64, text: &str) -> Result<(), String> {
     }
 }
 
-/// The first register of several.
+/// Returns the first of several registers.
 fn first_register(text: &str) -> String {
     match text.split_once('[') {
         Some((file, rest)) => {
@@ -546,7 +545,7 @@ fn first_register(text: &str) -> String {
     }
 }
 
-/// Returns true if the second operand is a mask that a vector instruction writes besides.
+/// Returns true if the second operand is a mask that a vector instruction also writes.
 fn is_mask(text: &Text, operand: &str) -> bool {
     let writes_mask = ["_co_", "v_mad_u64_u32", "v_mad_i64_i32"];
     let is_written = writes_mask.iter().any(|one| text.mnemonic.contains(one));
@@ -591,7 +590,7 @@ fn is_aligned(span: Span) -> bool {
 }
 
 fn same(ours: Operand, theirs: &str) -> bool {
-    // gfx11 and later tell the halves of vector registers for 16-bit operations.
+    // gfx11 and later name halves of vector registers for 16-bit operations.
     let theirs = theirs.trim_end_matches(".l").trim_end_matches(".h");
     match ours {
         Operand::Registers(span) if !is_aligned(span) => true,

@@ -40,7 +40,7 @@ fn jump_target(action: Action) -> Option<usize> {
     }
 }
 
-/// The code of the programs, and where each instruction is.
+/// Returns the code of the programs, with a label at each instruction.
 fn code(target: &Target, programs: &[Program]) -> String {
     let mut text = format!(
         ".amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n.text\n.Lfirst:\n",
@@ -98,7 +98,7 @@ fn code(target: &Target, programs: &[Program]) -> String {
 }
 
 fn expression(target: &Target, place: Place) -> String {
-    // `DW_OP_regx`; `DW_OP_consts`, `DW_OP_stack_value`.
+    // `DW_OP_regx`, or `DW_OP_consts` and `DW_OP_stack_value`.
     let (operation, number) = match place {
         Place::Vector(n) => (
             "0x90",

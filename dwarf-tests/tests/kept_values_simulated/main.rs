@@ -1,5 +1,5 @@
-//! Tests recovered values in random programs: each equals the variable's value where its location list last gave it, or on entry. A
-//! separate interpreter runs the programs, and LLVM assembles them, so the test does not read machine code like the library.
+//! Tests recovered values in random programs. Each must equal the variable's value where its location list last gave it, or on entry. LLVM
+//! assembles the programs and a separate interpreter runs them, so the test reads no machine code as the library does.
 
 #![allow(
     clippy::unwrap_used,
@@ -31,7 +31,7 @@ use walk::{Machine, Stop, Walk};
 #[derive(Debug, Default)]
 struct Tally {
     stops: usize,
-    /// Lane values whose variables no location gives.
+    /// The number of lane values of variables without a location.
     lost: usize,
     shown: usize,
     wrong: Vec<String>,
@@ -45,7 +45,7 @@ fn hex(words: impl IntoIterator<Item = u32>) -> String {
     text
 }
 
-/// The wave as a file.
+/// Returns the wave as a snapshot.
 fn snapshot(target: &Target, program: &Program, machine: &Machine, pc: u64) -> Snapshot {
     let mut registers = serde_json::Map::new();
     let number = |word: u64| serde_json::Value::from(format!("{word:#x}"));
@@ -89,7 +89,7 @@ fn snapshot(target: &Target, program: &Program, machine: &Machine, pc: u64) -> S
 struct Question<'q> {
     name: String,
     program: &'q Program,
-    /// The addresses of its instructions.
+    /// The addresses of the program's instructions.
     addresses: &'q [u64],
     start: &'q Machine,
     stop: &'q Stop,
@@ -103,7 +103,7 @@ impl Question<'_> {
                 let last = self.stop.given.get(&(variable, lane));
                 last.is_some_and(|(at, had)| self.addresses[*at] == pc && *had == word)
             }
-            // Parameters are in v0 and so on.
+            // The parameters start in v0, v1 and v2.
             None => {
                 let one = &self.program.variables[variable];
                 let register = u8::try_from(variable).unwrap();
@@ -150,7 +150,7 @@ impl Question<'_> {
     }
 }
 
-/// The addresses of the instructions of each program.
+/// Returns the addresses of the instructions of each program.
 fn addresses(file: &[u8], programs: &[Program]) -> Vec<Vec<u64>> {
     let file = ::object::File::parse(file).unwrap();
     let text = file.section_by_name(".text").unwrap().address();
@@ -216,7 +216,7 @@ fn check_target(number: usize) {
     );
     let first: Vec<&String> = wrong.iter().take(8).collect();
     assert!(wrong.is_empty(), "{} wrong: {first:#?}", wrong.len());
-    // It is a test only if there are claims.
+    // The test is meaningful only if enough values are shown.
     assert!(shown * 10 > *lost, "{tally:?}");
 }
 

@@ -52,12 +52,12 @@ pub enum Action {
         operation: Operation,
         sources: [Source; 2],
     },
-    /// `vcc` gets the lanes in which the constant is below.
+    /// `vcc` gets the lanes in which the constant is less than the vector register.
     CompareBelow {
         constant: i32,
         vector: u8,
     },
-    /// `scc` is set if they are equal.
+    /// `scc` is set if the operands are equal.
     CompareEqual {
         scalar: u8,
         constant: i32,
@@ -164,16 +164,16 @@ pub struct Program {
     pub variables: Vec<Variable>,
 }
 
-/// Vector registers v0 to this one are used; the next one counts rounds.
+/// The number of vector registers in use, from v0. The next register counts iterations.
 const VECTORS: usize = 9;
 const COUNTER: u8 = 9;
-/// It has scalar values in its lanes.
+/// The vector register whose lanes hold scalar values.
 const LANES: u8 = 10;
-/// The first scalar register, and how many there are.
+/// The first scalar register, and the number of registers.
 const SCALARS: (u8, usize) = (4, 6);
-/// The first of the registers with masks.
+/// The first register that holds masks.
 const MASKS: u8 = 12;
-/// The registers that a call may overwrite, v and s.
+/// The vector and scalar registers that a call may overwrite.
 pub const CLOBBERED: ([u8; 3], [u8; 2]) = ([0, 3, 5], [4, 6]);
 
 const fn low_24(n: u32) -> u32 {
@@ -263,7 +263,7 @@ impl Program {
             in_lane_loop: false,
         };
         if is_kernel {
-            // Nothing but the work-item and the work-group is there when a kernel starts.
+            // A kernel starts with only the work-item and the work-group in registers.
             for n in 1..=LANES {
                 let text = format!("v_mov_b32 v{n}, {n}");
                 let (dst, sources) = (n, [Source::Constant(n.into()); 3]);
@@ -318,7 +318,7 @@ impl Maker<'_> {
         SCALARS.0 + u8::try_from(self.random.below(SCALARS.1)).unwrap()
     }
 
-    /// An integer that needs no literal.
+    /// Returns an integer that needs no literal.
     fn constant(&mut self) -> Source {
         Source::Constant(i32::try_from(self.random.below(81)).unwrap() - 16)
     }
@@ -473,7 +473,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The parts write an even and an odd register, and their first sources are in different banks.
+    /// Emits a dual instruction. The parts write an even and an odd register, and their first sources are in different banks.
     fn dual(&mut self) {
         let even = 2 * u8::try_from(self.random.below(4)).unwrap();
         let odd = 1 + 2 * u8::try_from(self.random.below(4)).unwrap();
@@ -632,7 +632,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A loop of all lanes: a register counts that nothing else writes.
+    /// Emits a loop that all lanes execute. Nothing else writes its counter register.
     fn rounds(&mut self, depth: u8) {
         let counter = 40 + depth;
         let set: Operation = |[a, _, _]| a;
@@ -672,7 +672,7 @@ impl Maker<'_> {
         );
     }
 
-    /// A loop that lanes leave one after another.
+    /// Emits a loop that lanes leave one by one.
     fn lane_rounds(&mut self, depth: u8) {
         if self.in_lane_loop {
             return self.simple();
@@ -732,8 +732,8 @@ impl Maker<'_> {
         self.in_lane_loop = false;
     }
 
-    /// Parameters in v0 to v2 of a function, and variables anywhere after the first instructions of a kernel: a register that nothing
-    /// has written yet has no variable.
+    /// Returns the variables: parameters in v0 to v2 of a function, and others anywhere after the first instructions of a kernel. A
+    /// register that has not been written yet holds no variable.
     fn variables(&mut self, first: usize) -> Vec<Variable> {
         let length = self.code.len();
         let parameters = if self.is_kernel { 0 } else { 3 };

@@ -5,17 +5,17 @@
 pub struct Target {
     pub name: &'static str,
     pub lanes: u8,
-    /// The name of sums of vector registers has `_nc`.
+    /// True if the names of vector sums have `_nc`.
     pub no_carry: bool,
-    /// The names of gfx11 and later.
+    /// True if instructions have the names of gfx11 and later.
     pub new_names: bool,
-    /// The names of scalar sums of gfx12.
+    /// True if scalar sums have the names of gfx12.
     pub scalar_co: bool,
-    /// Scratch is reached through a descriptor.
+    /// True if scratch is accessed through a descriptor.
     pub buffer: bool,
-    /// It has accumulation registers.
+    /// True if the processor has accumulation registers.
     pub acc: bool,
-    /// It has dual instructions.
+    /// True if the processor has dual instructions.
     pub dual: bool,
 }
 
@@ -67,12 +67,12 @@ pub const TARGETS: [Target; 5] = [
 ];
 
 impl Target {
-    /// The width of masks in names.
+    /// Returns the width of masks in instruction names.
     pub fn mask_bits(&self) -> u8 {
         self.lanes
     }
 
-    /// The name of scalar registers that hold a mask.
+    /// Returns the name of the scalar registers that hold a mask.
     pub fn mask(&self, first: u8) -> String {
         match self.lanes {
             64 => format!("s[{first}:{}]", first + 1),
@@ -94,7 +94,7 @@ impl Target {
         }
     }
 
-    /// Of `a & !b`.
+    /// Returns the name part of the operation `a & !b`.
     pub fn and_not(&self) -> &'static str {
         match self.new_names {
             true => "and_not1",
@@ -102,7 +102,7 @@ impl Target {
         }
     }
 
-    /// The first register of a file of DWARF.
+    /// Returns the DWARF number of the first vector register.
     pub fn dwarf_vgpr(&self) -> u64 {
         match self.lanes {
             64 => 2560,
@@ -110,7 +110,7 @@ impl Target {
         }
     }
 
-    /// Stores and loads of a row of the stack.
+    /// Returns the instruction that stores or loads a row of the stack.
     pub fn stack(&self, is_store: bool, vector: u8, offset: u32) -> String {
         let (word, size) = match is_store {
             true => ("store", if self.new_names { "b32" } else { "dword" }),

@@ -1,4 +1,4 @@
-//! Walks through a program: the machine after each instruction, and each variable's value where its location list gave it.
+//! Walks through a program. Records the machine after each instruction, and the last value of each variable that its location list gave.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ pub struct Machine {
     pub vcc: u64,
     scc: bool,
     pub scalars: BTreeMap<u8, u32>,
-    /// Registers, lane by lane.
+    /// The vector registers, lane by lane.
     pub vectors: BTreeMap<u8, Vec<u32>>,
     pub accs: BTreeMap<u8, Vec<u32>>,
     masks: BTreeMap<u8, u64>,
-    /// Rows of the stack, by their offset.
+    /// The rows of the stack, by offset.
     pub rows: BTreeMap<u32, Vec<u32>>,
 }
 
@@ -30,7 +30,7 @@ pub type Given = BTreeMap<(usize, usize), (usize, u32)>;
 pub struct Stop {
     pub at: usize,
     pub machine: Machine,
-    /// By variable and lane: the instruction, and the value.
+    /// By variable and lane, the instruction and the value.
     pub given: Given,
 }
 
@@ -46,7 +46,7 @@ impl Machine {
         let lanes = usize::from(target.lanes);
         let all = u64::MAX >> (64 - lanes);
         let word = |random: &mut Random| match random.percent(50) {
-            // Small numbers meet each other.
+            // Half of the numbers are small, so that equal values occur.
             true => u32::try_from(random.below(8)).unwrap(),
             false => u32::try_from(random.number() >> 32).unwrap(),
         };
@@ -59,7 +59,7 @@ impl Machine {
             .collect();
         scalars.insert(32, 0);
         if program.is_kernel {
-            // Wave 1 of work-group 2.
+            // The wave is number 1 in work-group 2.
             let first = u32::try_from(lanes).unwrap();
             vectors.insert(0, (first..).take(lanes).collect());
             scalars.insert(0, 2);
@@ -81,7 +81,7 @@ impl Machine {
         }
     }
 
-    /// The masks as scalar registers.
+    /// Returns the masks as scalar registers.
     pub fn mask_scalars(&self) -> impl Iterator<Item = (u8, u32)> {
         let wide = self.lanes == 64;
         self.masks.iter().flat_map(move |(first, mask)| {
@@ -192,7 +192,7 @@ impl Machine {
                     .insert(scalar, self.vectors[&vector][usize::from(lane)]);
             }
             Action::ReadFirstLane { scalar, vector } => {
-                // Without an active lane it is lane 0.
+                // If no lane is active, lane 0 is read.
                 let lane = self.on().first().copied().unwrap_or(0);
                 self.scalars.insert(scalar, self.vectors[&vector][lane]);
             }

@@ -1,6 +1,6 @@
-//! Finds the address at which a lane resumes with a second, concrete method. It follows the text of LLVM's disassembler with the values of
-//! registers and memory at the stop, and takes both ways at every branch. It never joins states, reads the wave again, or forgets a value,
-//! and uses nothing of the library.
+//! Finds the address at which a lane resumes with a second, concrete method. It follows LLVM's disassembly with the values of registers and
+//! memory at the stop, and takes both directions at every branch. It never joins states, reads the wave again, or forgets a value, and it
+//! uses no code of the library.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,7 +82,7 @@ struct Step {
     next: u64,
     mnemonic: String,
     operands: Vec<Operand>,
-    /// `offset:` of a memory instruction.
+    /// The value of `offset:` in a memory instruction.
     offset: i64,
     target: u64,
 }
@@ -121,9 +121,9 @@ struct State {
     vectors: BTreeMap<(usize, usize), Dword>,
     unknown_vectors: BTreeSet<usize>,
     scratch: BTreeMap<i64, Dword>,
-    /// All lanes are on: a whole-wave section.
+    /// True if all lanes are on, in a whole-wave section.
     whole: bool,
-    /// Only lanes that were off are on.
+    /// True if only lanes that were off are on.
     inactive: bool,
 }
 
@@ -505,7 +505,7 @@ impl<M: Machine> Walker<'_, M> {
         let operands = &step.operands;
         let is_store = name.contains("_store");
         let stack = match operands.as_slice() {
-            // scratch_store off, v9, s33; scratch_load v9, off, s33
+            // The instructions are `scratch_store off, v9, s33` and `scratch_load v9, off, s33`.
             [Operand::Other, Operand::Vectors(register, 1), base]
                 if name.starts_with("scratch_store") =>
             {
@@ -516,7 +516,7 @@ impl<M: Machine> Walker<'_, M> {
             {
                 Some((*register, *base, self.wave_dwords as i64 * 32))
             }
-            // buffer_store_dword v9, off, s[0:3], s33
+            // The instruction is `buffer_store_dword v9, off, s[0:3], s33` or the matching load.
             [
                 Operand::Vectors(register, 1),
                 Operand::Other,
@@ -588,7 +588,7 @@ impl<M: Machine> Walker<'_, M> {
         if reads_only.iter().any(|start| name.starts_with(start)) {
             return;
         }
-        // Every other instruction writes its first operand, and its second one if that is a mask.
+        // Every other instruction writes its first operand, and the second one too if that is a mask.
         for operand in operands
             .iter()
             .take(if name.starts_with("v_") { 2 } else { 1 })

@@ -1,6 +1,6 @@
 //! Generates random structured programs in OpenCL: branches, loops with several exits, switches and calls on values that differ by lane.
 
-/// A sequence of numbers, the same for the same seed (SplitMix64).
+/// A sequence of pseudo-random numbers that the seed determines (SplitMix64).
 pub struct Numbers(pub u64);
 
 impl Numbers {
@@ -84,7 +84,7 @@ fn statement(numbers: &mut Numbers, around: Around, out: &mut String) {
             *out += "}\n";
         }
         _ => {
-            // A `break` of an outer loop cannot be in it.
+            // A `break` of an outer loop cannot be inside the inner one.
             let inner = Around {
                 in_loop: false,
                 ..inner
@@ -106,7 +106,7 @@ fn block(numbers: &mut Numbers, around: Around, out: &mut String) {
     }
 }
 
-/// The text of a program.
+/// Returns the text of a program.
 pub fn program(seed: u64) -> String {
     let mut numbers = Numbers(seed);
     let mut out = String::from(

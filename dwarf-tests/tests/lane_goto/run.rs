@@ -12,41 +12,41 @@ use dwarf_tests::emulator::{Event, Machine, Program};
 /// An instruction that was executed.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// Its number in the program.
+    /// The index of the instruction in the program.
     pub index: usize,
-    /// The active lanes. In sections in which other lanes execute, these are the program's lanes all the same.
+    /// The active lanes of the program, even in sections in which other lanes execute.
     pub active: u64,
-    /// True if it does something for the lanes that are active.
+    /// True if the instruction acts on the active lanes.
     pub acts: bool,
-    /// The call that it is a part of.
+    /// The call that contains the step.
     pub call: usize,
 }
 
 /// A call of a function, or the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
-    /// The lanes that entered it.
+    /// The lanes that entered the function.
     pub entered: u64,
-    /// The call that made it.
+    /// The caller, as a call of its own.
     pub caller: Option<usize>,
-    /// The steps in which it is there.
+    /// The range of steps from the entry to the return.
     pub steps: (usize, usize),
 }
 
-/// Everything that a wave did.
+/// The history of a wave.
 pub struct Run {
-    /// In order.
+    /// The executed instructions, in order.
     pub steps: Vec<Step>,
-    /// In the order in which they were made.
+    /// The calls, in order.
     pub calls: Vec<Call>,
 }
 
 /// The reason why a wave was not run.
 #[derive(Debug)]
 pub enum Failure {
-    /// An instruction that the emulator does not know, or that accesses something missing.
+    /// An instruction that the emulator does not implement, or that accesses something missing.
     Instruction(String),
-    /// It did not end.
+    /// The wave did not end.
     TooLong,
 }
 
@@ -60,7 +60,7 @@ struct Section {
     active: u64,
 }
 
-/// The register that the lanes are saved in, if an instruction begins a section in which others execute.
+/// Returns the register in which EXEC is saved, if an instruction begins a section in which other lanes execute.
 fn begins_section(one: &Instruction) -> Option<usize> {
     let is_begin = (one.name.starts_with("s_or_saveexec")
         || one.name.starts_with("s_xor_saveexec"))
@@ -81,7 +81,7 @@ fn ends_section(one: &Instruction, section: Section) -> bool {
 /// Runs a wave to its end, and calls `each` before every instruction.
 ///
 /// # Errors
-/// If it cannot be run.
+/// If the wave cannot be run.
 pub fn run(
     program: &Program,
     machine: &mut Machine,
@@ -155,15 +155,15 @@ pub fn run(
 pub struct Waiting {
     /// The number of frames from the innermost outwards.
     pub frame: usize,
-    /// Every address that is right.
+    /// All addresses that are right.
     pub right: BTreeSet<u64>,
-    /// The instruction that switched it off first since the last that acted on it.
+    /// The instruction that first switched the lane off after the last instruction that acted on it.
     pub decision: u64,
-    /// The last instruction at which it was on.
+    /// The last instruction at which the lane was on.
     pub left: u64,
-    /// The first address at which it is active again. None if there is none in this frame.
+    /// The first address at which the lane is active again. None if there is none in this frame.
     pub resumes: Option<u64>,
-    /// The next that acts on it.
+    /// The next instruction that acts on the lane.
     pub arrival: Option<u64>,
 }
 
@@ -192,7 +192,7 @@ impl Run {
         let gap: Vec<usize> =
             own(last.map_or(first, |last| last + 1)..next.map_or(end, |n| n + 1)).collect();
         let at = |n: usize| &program.instructions[self.steps[n].index];
-        // Since when the instructions of the block are executed that do nothing.
+        // The start of the current run of instructions in the block that do not act on lanes.
         let mut block = 0;
         let mut before: Option<usize> = None;
         let mut follows = false;

@@ -1,4 +1,4 @@
-//! Generates random programs with `goto`: blocks that jump into one another, also into loops and branches.
+//! Generates random programs with `goto`: blocks that jump to each other, and into loops and branches.
 
 use std::fmt::Write;
 
@@ -40,7 +40,7 @@ impl Writer<'_> {
         let _ = writeln!(self.out, "{text}");
     }
 
-    /// The next label, if there are more. A label needs a statement after it.
+    /// Emits the next label, if there are more. A label needs a statement after it.
     fn label(&mut self) {
         if self.written < self.labels {
             let label = self.written;
@@ -166,7 +166,7 @@ fn function(random: &mut Random, head: &str, has_call: bool, statements: usize) 
     writer.out
 }
 
-/// The text of a program.
+/// Returns the text of a program.
 #[must_use]
 pub fn program(seed: u64) -> String {
     let mut random = Random::new(seed);

@@ -52,7 +52,7 @@ s_setpc_b64 s[30:31]               // BE80481E           0c
     let rows = vec![(0x04, vec![Undefined(s(32))])];
     let cfa = |range| always("cfi-cfa-wrong", Subject::Cfa, range);
     assert_eq!(found(code, Vec::new(), rows), [cfa((4, 8)), cfa((8, 16))]);
-    // A write to another register is not such a cause.
+    // Writing another register is not such a cause.
     let code = "
 s_mov_b32 s33, 0                   // BEA10080           00
 s_setpc_b64 s[30:31]               // BE80481E           04
@@ -151,7 +151,7 @@ s_setpc_b64 s[30:31]               // BE80481E           04
         wrong(32)
     );
     assert_eq!(with(34, "DW_OP_lit4, DW_OP_shr"), []);
-    // The value of another register is a contradiction.
+    // The value of another register contradicts the rule.
     assert_eq!(with(34, "DW_OP_regx SGPR34, DW_OP_deref_size 0x4"), []);
     assert_eq!(
         with(34, "DW_OP_regx SGPR35, DW_OP_deref_size 0x4"),
@@ -192,7 +192,7 @@ s_setpc_b64 s[30:31]               // BE80481E           0c
     assert_eq!(found(code, first, Vec::new()), [wrong]);
 }
 
-/// EXEC is saved in VCC, which an instruction within the row overwrites.
+/// EXEC is saved in VCC, and an instruction within the row overwrites VCC.
 #[test]
 fn a_mask_in_vcc_is_lost_when_vcc_is_written() {
     const VCC: u16 = 768;
@@ -220,7 +220,7 @@ s_endpgm                           // BFB00000           10
     assert_eq!(report.skip_reason, Some(SkipReason::UnknownJump));
 }
 
-/// On gfx90a, with 64 lanes: s[4:5] holds EXEC, and s6 does not.
+/// On gfx90a with 64 lanes, s[4:5] holds EXEC, and s6 does not.
 #[test]
 fn a_mask_is_known_if_both_halves_are() {
     const EXEC_64: u16 = 17;

@@ -7,7 +7,7 @@ use hetdwarf::cfi_check::{Condition, Dword, Report, RowRule, SkipReason, Subject
 use crate::tables::{Change, EXEC, PC, START, check, s, v};
 use Change::{At, Cfa, Offset, Register as In, Same, Undefined, Value};
 
-/// A function of gfx1100 as LLVM compiles it without optimisation, without its body.
+/// The prologue and epilogue of a function of gfx1100, as LLVM compiles it without optimization.
 const FRAME: &str = "
 s_mov_b32 s0, s33                  // BE800021           00 s33 is in s0 too, s0 is lost
 s_mov_b32 s33, s32                 // BEA10020           04 s33 is in s0 alone
@@ -39,7 +39,7 @@ const PC_V41: &str =
 pub type Short = (&'static str, Subject, Condition, Vec<(u64, u64)>);
 pub type Rows = Vec<(u64, Vec<Change>)>;
 
-/// The right table of `FRAME`.
+/// Returns the correct table of `FRAME`.
 fn frame_rows() -> Rows {
     vec![
         (
@@ -72,7 +72,7 @@ fn frame_rows() -> Rows {
     ]
 }
 
-/// Without the changes at an offset for which `drop` says so.
+/// Returns the rows without those changes at an offset for which `drop` returns true.
 pub fn without(rows: &Rows, at: u64, drop: impl Fn(&Change) -> bool) -> Rows {
     let mut rows = rows.clone();
     let before: usize = rows.iter().map(|(_, changes)| changes.len()).sum();
@@ -84,7 +84,7 @@ pub fn without(rows: &Rows, at: u64, drop: impl Fn(&Change) -> bool) -> Rows {
     rows
 }
 
-/// With a change at an offset.
+/// Returns the rows with an additional change at an offset.
 pub fn with(rows: &Rows, at: u64, change: Change) -> Rows {
     let mut rows = rows.clone();
     rows.push((at, vec![change]));
@@ -190,7 +190,7 @@ fn a_preserved_vector_register_needs_a_rule() {
 #[test]
 fn the_execution_mask_needs_a_rule() {
     let rows = without(&frame_rows(), 0x0c, |_| true);
-    // In all lanes: wrong if some were not active.
+    // The rule claims all lanes. It is wrong if some were inactive.
     let wrong = (
         "cfi-exec-without-rule",
         register(EXEC),
@@ -226,7 +226,7 @@ fn the_stack_pointer_needs_a_rule() {
         vec![(0x24, 0x4c)],
     );
     assert_eq!(frame(&rows), [wrong]);
-    // Told by its own value it is as right, and otherwise wrong.
+    // A rule for the value is equally right with the true value, and otherwise wrong.
     let value = |text| with(&rows, 0x24, Value(s(32), text));
     assert_eq!(
         frame(&value(
@@ -272,7 +272,7 @@ fn the_cfa_is_scaled_as_scratch_is_addressed() {
         vec![(0x00, 0x24)],
     );
     assert_eq!(frame(&rows), [wrong]);
-    // Per lane it needs no scale.
+    // Counted per lane, the address needs no scale.
     let per_lane =
         "DW_OP_regx SGPR32, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_LLVM_form_aspace_address";
     assert_eq!(frame(&with(&frame_rows(), 0, Cfa(per_lane))), []);
@@ -302,7 +302,7 @@ fn a_row_starts_where_an_instruction_does() {
     assert_eq!(frame(&rows), [wrong]);
 }
 
-/// v40 is kept for the lanes active on entry, and changed; a branch switches lanes off.
+/// v40 is saved for the lanes active on entry, and then changed. A branch switches lanes off.
 const MASKED: &str = "
 scratch_store_b32 off, v40, s32    // DC690000 00202800  00
 v_mov_b32_e32 v40, 0               // 7E500280           08
@@ -351,7 +351,7 @@ fn masked_rules_need_the_execution_mask_on_entry() {
     assert_eq!(short(&check("gfx1100", MASKED, &rows)), wrong);
 }
 
-/// v9 gets s34 in a lane. It is saved only for the lanes inactive on entry.
+/// v9 gets s34 in a lane. v9 is saved only for the lanes inactive on entry.
 const INACTIVE: &str = "
 s_xor_saveexec_b32 s0, -1          // BE8024C1           00
 scratch_store_b32 off, v9, s32 offset:4 // DC690004 00200900  04
@@ -382,7 +382,7 @@ fn inactive_rows() -> Rows {
 #[test]
 fn a_register_stored_for_inactive_lanes_is_not_there_for_the_others() {
     assert_eq!(short(&check("gfx1100", INACTIVE, &inactive_rows())), []);
-    // 4 bytes of each of 32 lanes.
+    // The offset is 4 bytes for each of 32 lanes.
     let rows = with(
         &without(&inactive_rows(), 0x0c, |_| true),
         0x0c,
@@ -395,7 +395,7 @@ fn a_register_stored_for_inactive_lanes_is_not_there_for_the_others() {
         vec![(0x0c, 0x38)],
     );
     assert_eq!(short(&check("gfx1100", INACTIVE, &rows)), [wrong]);
-    // Stale, but for a lane that was active: the load did not touch that.
+    // The rule is stale, except for an active lane, because the load did not change that.
     let rows = without(&inactive_rows(), 0x24, |_| true);
     let wrong = (
         "cfi-stale-lane",
@@ -406,7 +406,7 @@ fn a_register_stored_for_inactive_lanes_is_not_there_for_the_others() {
     assert_eq!(short(&check("gfx1100", INACTIVE, &rows)), [wrong]);
 }
 
-/// A block stands after the return.
+/// A block follows the return.
 const AFTER: &str = "
 s_mov_b32 s4, s33                  // BE840021           00
 s_mov_b32 s33, s32                 // BEA10020           04
@@ -450,7 +450,7 @@ fn a_block_after_the_epilogue_has_its_own_cfa() {
     assert_eq!(report.contradictions[0].cause_pc, START + 0x18);
 }
 
-/// The frame pointer is rounded up, for gfx90a, where it counts bytes of the wave.
+/// The frame pointer is aligned upwards, on gfx90a, where it counts bytes of the wave.
 const ALIGNED: &str = "
 s_mov_b32 s4, s33                  // BE840021           00
 s_add_i32 s33, s32, 0xfc0          // 8121FF20 00000FC0  04
@@ -492,7 +492,7 @@ fn a_rounded_frame_pointer_is_not_the_cfa() {
     assert_eq!(short(&check("gfx90a", ALIGNED, &rows(33))), [wrong]);
 }
 
-/// v40 is kept at the stack pointer, moved by 0x1000 bytes of the wave: 64 of each of 64 lanes, for gfx90a.
+/// v40 is saved at the stack pointer, which moves by 0x1000 bytes of the wave: 64 bytes for each of 64 lanes, on gfx90a.
 const BUFFER: &str = "
 s_add_i32 s32, s32, 0x1000         // 8120FF20 00001000  00
 buffer_store_dword v40, off, s[0:3], s32 // E0700000 20002800  08
@@ -508,7 +508,7 @@ fn the_scalar_offset_of_buffer_accesses_counts_bytes_of_the_wave() {
     let moved = "DW_OP_regx SGPR32, DW_OP_deref_size 0x4, DW_OP_const2u 0x1000, DW_OP_minus, DW_OP_lit6, \
                  DW_OP_LLVM_form_aspace_address";
     let before = "DW_OP_regx SGPR32, DW_OP_deref_size 0x4, DW_OP_const2u 0x1000, DW_OP_minus";
-    // v40 of a wave of 64 lanes.
+    // The DWARF number of v40 in a wave of 64 lanes.
     let v40 = 2600;
     let saved = |at| match at {
         0x1000 => {
@@ -540,7 +540,7 @@ fn the_scalar_offset_of_buffer_accesses_counts_bytes_of_the_wave() {
     assert_eq!(short(&check("gfx90a", BUFFER, &rows(0x2000))), [wrong]);
 }
 
-/// The return address waits in lanes of a register that the callee leaves alone.
+/// The return address is saved in lanes of a callee-saved register.
 const CALL: &str = "
 v_writelane_b32 v1, s30, 0         // D7610001 0001001E  00
 v_writelane_b32 v1, s31, 1         // D7610001 0001021F  08
@@ -572,7 +572,7 @@ fn what_a_callee_leaves_alone_is_known_after_the_call() {
         (0x34, vec![At(PC, PC_S30)]),
     ];
     assert_eq!(short(&check("gfx1100", CALL, &rows)), []);
-    // The call has overwritten s[30:31], and until they are read back they are wrong.
+    // The call has overwritten s[30:31]. They are wrong until they are restored.
     let rows = without(&rows, 0x24, |_| true);
     let wrong = (
         "cfi-wrong-place",
@@ -581,8 +581,8 @@ fn what_a_callee_leaves_alone_is_known_after_the_call() {
         vec![(0x24, 0x34)],
     );
     assert_eq!(short(&check("gfx1100", CALL, &rows)), [wrong]);
-    // The rule is wrong: the lane has the return address, and not s34. But a callee that writes v1 may have left anything there, so nothing
-    // is reported.
+    // The rule is wrong: the lane has the return address, and not s34. But a callee that writes v1 could have changed it, so nothing is
+    // reported.
     let s34 = "DW_OP_regx 1537, DW_OP_LLVM_offset_uconst 0";
     let rows = with(&rows, 0x24, At(s(34), s34));
     let wrong_lane = (
@@ -594,7 +594,7 @@ fn what_a_callee_leaves_alone_is_known_after_the_call() {
     let other = CALL.replace("7E000280", "7E020280");
     assert!(short(&check("gfx1100", CALL, &rows)).contains(&wrong_lane));
     let found = short(&check("gfx1100", &other, &rows));
-    // Lanes that are not active it leaves alone.
+    // The callee leaves inactive lanes unchanged.
     let inactive = (
         wrong_lane.0,
         wrong_lane.1,
@@ -606,7 +606,7 @@ fn what_a_callee_leaves_alone_is_known_after_the_call() {
 
 #[test]
 fn code_that_cannot_be_followed_is_left_alone() {
-    // s34 is overwritten, without a rule; but the function goes on at a place that is not known.
+    // s34 is overwritten without a rule, but the function continues at an unknown address.
     let jump = "s_mov_b32 s34, 0     // BEA20080\n s_setpc_b64 s[4:5]    // BE804804";
     let rows = vec![(0, vec![Cfa(CFA_S32), At(PC, PC_S30)])];
     let last = |report: Report| (report.contradictions.len(), report.skip_reason);

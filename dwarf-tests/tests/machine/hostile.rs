@@ -9,7 +9,7 @@ use hetdwarf::object::CodeObject;
 
 use crate::tables::{self, Change, PC, START};
 
-/// Changes some bytes, at places of a fixed sequence.
+/// Changes bytes at positions of a fixed pseudo-random sequence.
 fn spoil(bytes: &[u8], state: &mut u64, count: usize) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..count {
@@ -67,7 +67,7 @@ fn spoilt_code_and_tables_are_checked_without_a_panic() {
     assert!(checked > 300 && found > 1000 && silent > 50);
 }
 
-/// A function of many blocks, each of which changes the facts of the others, is given up in time.
+/// A function with many blocks, each of which changes the facts of the others, is given up in bounded time.
 #[test]
 fn a_function_of_too_many_blocks_is_given_up() {
     let cfa = "DW_OP_regx SGPR32, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_shl, DW_OP_lit6, DW_OP_LLVM_form_aspace_address";
@@ -97,7 +97,7 @@ fn a_function_of_too_many_blocks_is_given_up() {
             section: ".debug_frame",
             encoding: Encoding::AMDGPU,
         });
-        // Branches wrap in 16 bits, so the long function is given up for one of two reasons.
+        // Branch distances wrap in 16 bits, so the long function can be given up for either of two reasons.
         let reason = report.skip_reason;
         assert_eq!(reason.is_some(), given_up, "{reason:?}");
         assert_ne!(reason, Some(SkipReason::Undecodable));

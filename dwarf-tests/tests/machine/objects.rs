@@ -1,4 +1,4 @@
-//! Code objects with their functions, checked.
+//! Checks the functions of code objects.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub struct Checked {
     pub time: Duration,
 }
 
-/// The size of the waves that run an object's kernels, as its descriptors say.
+/// Returns the wave size of an object's kernels, according to their descriptors.
 fn wave_size(object: &CodeObject<'_>) -> Option<WaveSize> {
     let kernels = object.kernels().unwrap_or_default();
     kernels.iter().find_map(|kernel| kernel.wave_size())

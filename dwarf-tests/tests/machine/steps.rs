@@ -1,7 +1,7 @@
 //! Tests the effect of single instructions, joins and calls, with one small function for each. In the tables every register is
 //! undefined until the last row, so only the claims of that row can be wrong.
 //!
-//! The right answer is beside each function. A claim is reported only if it is wrong on every path through the code.
+//! The right answer is next to each function. A claim is reported only if it is wrong on every path through the code.
 
 use hetdwarf::cfi_check::{Condition, Report, RowRule, SkipReason, Subject};
 
@@ -10,14 +10,14 @@ use crate::tables::{Change, EXEC, PC, START, check, s, v};
 use Change::{At, Cfa, Register as In, Same, Undefined};
 use Condition::{Always, LanesActive, LanesInactive, LanesSwitchedOff};
 
-/// A function of a target: its lines as llvm-mc prints them, then a return with its own row.
+/// A function of a target: lines of llvm-mc's output, and then a return with its own row.
 struct Function {
     target: &'static str,
     cfa: &'static str,
     lines: Vec<&'static str>,
 }
 
-/// Of gfx1100, without a frame: the CFA is the stack pointer.
+/// Returns a function of gfx1100 without a frame: the CFA is the stack pointer.
 fn gfx1100(lines: &[&'static str]) -> Function {
     Function {
         target: "gfx1100",
@@ -26,7 +26,7 @@ fn gfx1100(lines: &[&'static str]) -> Function {
     }
 }
 
-/// Of gfx1100, with the CFA in s33.
+/// Returns a function of gfx1100 with the CFA in s33.
 fn framed(lines: &[&'static str]) -> Function {
     let copy = "s_mov_b32 s33, s32                 // BEA10020";
     Function {
@@ -60,12 +60,12 @@ impl Function {
         self.target.starts_with("gfx9")
     }
 
-    /// A vector register, by its DWARF number.
+    /// Returns the DWARF number of a vector register.
     fn v(&self, n: u16) -> u16 {
         v(n) + if self.is_wave64() { 1024 } else { 0 }
     }
 
-    /// The report, with the offset of the return.
+    /// Returns the report, and the offset of the return.
     fn report(&self, claims: &[Change]) -> (Report, u64) {
         let link = if self.is_wave64() {
             "BE801D1E"
@@ -115,9 +115,9 @@ fn is(of: u16, condition: Condition) -> Vec<(Subject, Condition)> {
     vec![(register(of), condition)]
 }
 
-/// In the lanes of v41.
+/// Lane 3 of v41.
 const LANE_3: &str = "DW_OP_regx 1577, DW_OP_LLVM_offset_uconst 12";
-/// 8 bytes of a lane above the CFA.
+/// The slot at 8 bytes of a lane above the CFA.
 const AT_8: &str = "DW_OP_LLVM_offset_uconst 256";
 
 const CLEAR_S34: &str = "s_mov_b32 s34, 0                    // BEA20080";
@@ -130,7 +130,7 @@ fn scalar_results_that_may_be_the_caller_s_value_are_not_reported() {
     let same = [Same(s(34))];
     assert_eq!(gfx1100(&[CLEAR_S34]).wrong(&same), is(s(34), Always));
     for lines in [
-        // SCC decides.
+        // SCC selects the value.
         &["s_cmov_b32 s34, s5                  // BEA20205"][..],
         &["s_cselect_b32 s34, s5, s34          // 98222205"],
         // A lane may hold the caller's value.
@@ -139,14 +139,14 @@ fn scalar_results_that_may_be_the_caller_s_value_are_not_reported() {
             "v_readfirstlane_b32 s5, v1          // 7E0A0501",
             "s_or_b32 s34, s5, s6                // 8C220605",
         ],
-        // Minus 4, plus 4.
+        // The code subtracts 4, and adds 4.
         &[
             "s_sub_i32 s5, s34, 4                // 81858422",
             "s_add_i32 s34, s5, 4                // 81228405",
         ],
-        // Any register may be written that is numbered by M0.
+        // M0 selects the written register.
         &[CLEAR_S34, "s_movreld_b32 s0, s5                // BE804205"],
-        // One way overwrites it, whichever of the two that is.
+        // One of two paths overwrites the register.
         &[
             "s_cbranch_scc0 1                    // BFA10001",
             CLEAR_S34,
@@ -161,7 +161,7 @@ fn scalar_results_that_may_be_the_caller_s_value_are_not_reported() {
     ] {
         assert_eq!(gfx1100(lines).wrong(&same), [], "{lines:?}");
     }
-    // Both ways overwrite it; the later one is named.
+    // Both paths overwrite the register. The later instruction is reported.
     let both = gfx1100(&[
         "s_cbranch_scc0 2                    // BFA10002",
         CLEAR_S34,
@@ -173,13 +173,13 @@ fn scalar_results_that_may_be_the_caller_s_value_are_not_reported() {
     assert_eq!(both.cause(&same), 0x0c);
 }
 
-/// The stack pointer is rounded down, which changes nothing where it was aligned.
+/// The stack pointer is rounded down, which has no effect if it was aligned.
 #[test]
 fn a_rounded_stack_pointer_may_be_that_of_the_entry() {
     let round = "s_and_b32 s32, s32, 0xffffffc0      // 8B20FF20 FFFFFFC0";
     let same = [Same(s(32))];
     assert_eq!(framed(&[round]).wrong(&same), []);
-    // Or it is overwritten on another way.
+    // Another path overwrites the stack pointer.
     let clear = "s_mov_b32 s32, 0                    // BEA00080";
     let skip = "s_cbranch_scc0 3                    // BFA10003";
     let over = "s_branch 1                          // BFA00001";
@@ -203,7 +203,7 @@ fn lanes_that_may_hold_the_value_are_not_reported() {
     assert_eq!(gfx1100(&[skip, kept, NOP]).wrong(&claim), []);
     let over = "s_branch 2                          // BFA00002";
     assert_eq!(gfx1100(&[skip, NOP, over, kept]).wrong(&claim), []);
-    // If lane 3 is active it is overwritten, otherwise it is read back.
+    // If lane 3 is active it is overwritten; otherwise it is restored.
     let read_back = gfx1100(&[kept, clear_v41, CLEAR_S34, back]);
     assert_eq!(read_back.wrong(&[Same(s(34))]), []);
 }
@@ -224,12 +224,12 @@ fn vector_registers_that_may_be_as_on_entry_are_not_reported() {
         &[skip, NOP, over, CLEAR_V40],
         // A flat load may load the stored value.
         &["flat_load_b32 v40, v[0:1]           // DC500000 287C0000"],
-        // Any register may be written that is numbered by M0.
+        // M0 selects the written register.
         &[CLEAR_V40, "v_movreld_b32_e32 v0, v1           // 7E008501"],
     ] {
         assert_eq!(gfx1100(lines).wrong(&same), [], "{lines:?}");
     }
-    // On one of two paths also the inactive lanes are overwritten. The later instruction is named.
+    // On one of two paths, the inactive lanes are also overwritten. The later instruction is reported.
     let both = gfx1100(&[
         skip,
         CLEAR_V40,
@@ -267,7 +267,7 @@ fn vector_registers_are_lost_where_others_may_be_meant() {
     }
 }
 
-/// Both dwords of a vector move, and both halves of a mask of 64 lanes.
+/// Two forms are tested: both dwords of a vector move, and both halves of a mask of 64 lanes.
 #[test]
 fn pairs_are_moved_dword_by_dword() {
     let pair = other(
@@ -276,11 +276,11 @@ fn pairs_are_moved_dword_by_dword() {
     );
     let [two, three] = [2, 3].map(|n| pair.v(n));
     let claim = |of: u16, place: u16| [In(of, pair.v(place))];
-    // Of lanes that are not active nothing is moved.
+    // The move does not affect inactive lanes.
     assert_eq!(pair.wrong(&claim(two, 40)), is(two, LanesInactive));
     assert_eq!(pair.wrong(&claim(three, 41)), is(three, LanesInactive));
     assert_eq!(pair.wrong(&claim(two, 41)), is(two, Always));
-    // EXEC gets its halves the wrong way round: which lanes then write v40 is not known.
+    // EXEC gets its halves in the wrong order, so the lanes that then write v40 are unknown.
     let lines = [
         "s_mov_b64 s[0:1], exec              // BE80017E",
         "s_mov_b32 s4, s1                    // BE840001",
@@ -300,12 +300,12 @@ fn masks_are_combined_as_the_machine_does() {
     // s0 gets the new value of EXEC, not the old one.
     let written = gfx1100(&[compare, "s_and_not0_wrexec_b32 s0, vcc_lo    // BE80346A"]);
     assert_eq!(written.wrong(&claim), less);
-    // EXEC or no lane, as SCC says.
+    // SCC selects between EXEC and no lanes.
     let chosen = gfx1100(&["s_cselect_b32 s0, exec_lo, 0        // 9800807E"]);
     assert_eq!(chosen.wrong(&claim), less);
     let saved = gfx1100(&[compare, "s_and_saveexec_b32 s0, vcc_lo       // BE80206A"]);
     assert_eq!(saved.wrong(&claim), []);
-    // EXEC without a rule: the later of two instructions is named that changed it.
+    // EXEC has no rule. Of the two instructions that changed it, the later one is reported.
     let both = gfx1100(&[
         compare,
         "s_cbranch_scc0 2                    // BFA10002",
@@ -316,7 +316,7 @@ fn masks_are_combined_as_the_machine_does() {
     ]);
     assert_eq!(both.wrong(&[Same(EXEC)]), less);
     assert_eq!(both.cause(&[Same(EXEC)]), 0x10);
-    // The lanes that are in -1 and not in EXEC are the inactive ones; those in EXEC and not in -1 are none.
+    // The lanes in -1 and not in EXEC are the inactive lanes. No lanes are in EXEC and not in -1.
     let write = |save: &'static str| {
         let lines = [
             save,
@@ -332,7 +332,7 @@ fn masks_are_combined_as_the_machine_does() {
     assert_eq!(found, [vec![], is(v(1), LanesInactive)]);
 }
 
-/// The results of a matrix instruction are in the lanes that are not active, too.
+/// A matrix instruction also writes inactive lanes.
 #[test]
 fn matrix_instructions_write_all_lanes() {
     let saved = "DW_OP_regx 2600, DW_OP_swap, DW_OP_LLVM_offset_uconst 0, DW_OP_LLVM_call_frame_entry_reg 17, \
@@ -354,7 +354,7 @@ fn matrix_instructions_write_all_lanes() {
     assert_eq!(other("gfx90a", &lines).wrong(&claim), []);
 }
 
-/// Scratch is accessed with the descriptor in `s[0:3]` on entry. Another descriptor is for other memory.
+/// Scratch is accessed with the descriptor in `s[0:3]` on entry. Another descriptor refers to other memory.
 #[test]
 fn other_descriptors_are_not_of_scratch() {
     let saved = "DW_OP_regx 2600, DW_OP_swap, DW_OP_LLVM_offset_uconst 0, DW_OP_LLVM_call_frame_entry_reg 17, \
@@ -375,7 +375,8 @@ const SKIP_2: &str = "s_cbranch_scc0 2                    // BFA10002";
 const SKIP_3: &str = "s_cbranch_scc0 3                    // BFA10003";
 const OVER_2: &str = "s_branch 2                          // BFA00002";
 
-/// The row describes v40 8 bytes above the CFA, where the function has not stored it. A callee may have, from its stack pointer up.
+/// The row describes v40 at 8 bytes above the CFA, where the function has not stored it. A callee may have, if the slot is above its stack
+/// pointer.
 #[test]
 fn slots_that_callees_may_have_written_are_not_reported() {
     let claim = [At(v(40), AT_8)];
@@ -384,7 +385,7 @@ fn slots_that_callees_may_have_written_are_not_reported() {
         (&[NOP][..], true),
         (&[LOW, CALL], false),
         (&[HIGH, CALL], true),
-        // The lowest of several calls, in whatever order and on whatever way.
+        // The lowest stack pointer of several calls counts, in any order and on any path.
         (&[LOW, CALL, HIGH, CALL], false),
         (&[HIGH, CALL, LOW, CALL], false),
         (&[SKIP_2, LOW, CALL, NOP], false),
@@ -437,21 +438,21 @@ fn slots_that_unknown_stores_may_reach_are_not_reported() {
         (&[SKIP_2, NOP, OVER_2, anywhere, NOP], false),
         (&[HIGH, GROW, above], true),
         (&[LOW, GROW, above], false),
-        // The required value is stored on one path.
+        // On one path, the slot has the required value.
         (&[right], false),
         (&[SKIP_2, right, NOP], false),
         (&[SKIP_2, NOP, OVER_2, right], false),
     ] {
         let mut found = framed(lines).wrong(&claim);
-        // Lanes that were not active are not in a slot that is stored in active ones.
+        // A slot that is stored in active lanes does not have the values of inactive lanes.
         found.retain(|one| *one != (register(v(40)), LanesInactive));
         let expected = if is_reported { wrong.clone() } else { vec![] };
         assert_eq!(found, expected, "{lines:?}");
     }
 }
 
-/// The distance between a rounded stack pointer and that of the entry is unknown, so slots relative to one may overlap slots relative to
-/// the other.
+/// The distance between a rounded stack pointer and the stack pointer on entry is unknown. So slots relative to one may overlap slots
+/// relative to the other.
 #[test]
 fn slots_with_a_rounded_base_may_be_any() {
     const CFA_S5: &str = "DW_OP_regx SGPR5, DW_OP_deref_size 0x4, DW_OP_lit5, DW_OP_shl, DW_OP_lit6, DW_OP_LLVM_form_aspace_address";
@@ -465,20 +466,20 @@ fn slots_with_a_rounded_base_may_be_any() {
     assert_eq!(framed(&[round, here, there]).wrong(&claim), []);
     let active = is(v(40), LanesActive);
     assert_eq!(framed(&[round, there, here]).wrong(&claim), active);
-    // Counted from the rounded one, by a CFA that is.
+    // The slot and the CFA are both relative to the rounded stack pointer.
     let rounded = (Subject::Cfa, Condition::StackMisaligned);
     let claim = [Cfa(CFA_S5), At(v(40), AT_8)];
     let both = vec![rounded, is(v(40), LanesActive)[0]];
     assert_eq!(framed(&[round]).wrong(&claim), [rounded]);
     assert_eq!(framed(&[round, there]).wrong(&claim), both);
-    // 64 and back.
+    // The code adds 64, and subtracts it again.
     let sum = "s_add_i32 s6, s5, 64                // 8106C005";
     let same = "scratch_store_b32 off, v1, s6 offset:-56 // DC691FC8 00060100";
     assert_eq!(framed(&[round, sum, same]).wrong(&claim), both);
     assert_eq!(framed(&[round, there, here]).wrong(&claim), [rounded]);
 }
 
-/// An offset is scaled by the wave size. An offset that is not a whole number of lanes is no slot.
+/// An offset is scaled by the wave size. An offset that is not a whole number of lanes does not denote a slot.
 #[test]
 fn offsets_that_are_no_slots_are_not_compared() {
     let claim = |text| framed(&[NOP]).wrong(&[At(v(40), text)]);
@@ -489,7 +490,7 @@ fn offsets_that_are_no_slots_are_not_compared() {
     assert_eq!(framed(&[NOP]).wrong(&[Cfa(cfa), At(v(40), AT_8)]), []);
 }
 
-/// Wide stores and loads move the second register to and from the second slot; loads of a byte bring no register back.
+/// Wide stores and loads also move the second register and its slot. Loads of a byte restore no register.
 #[test]
 fn wide_accesses_move_every_register() {
     let store = "scratch_store_b64 off, v[40:41], s33 offset:8 // DC6D0008 00212800";
@@ -504,7 +505,7 @@ fn wide_accesses_move_every_register() {
     assert_eq!(claim(&[store, load], 41, 42), is(v(41), Always));
 }
 
-/// A jump to a known place is followed, also where it goes back.
+/// A jump to a known address is followed, even if it goes backward.
 #[test]
 fn jumps_through_registers_are_followed() {
     let getpc = "s_getpc_b64 s[6:7]                  // BE864700";
@@ -520,7 +521,7 @@ fn jumps_through_registers_are_followed() {
         CLEAR_S34,
     ]);
     assert_eq!(ahead.wrong(&[Same(s(34))]), is(s(34), Always));
-    // Whatever everything is like, a jump elsewhere is a tail call only if the return address is the caller's, too.
+    // In any case, a jump elsewhere is a tail call only if the return address is also the caller's.
     let away = "s_setpc_b64 s[4:5]                  // BE804804";
     let clear_link = "s_mov_b32 s30, 0                    // BE9E0080";
     let skip = |lines: &[&'static str]| gfx1100(lines).report(&[]).0.skip_reason;
@@ -557,7 +558,7 @@ fn a_place_that_is_named_holds_the_value_in_all_lanes_that_are_named() {
     );
 }
 
-/// An unknown callee may put anything into v1 in the lanes that are active: in all of them, where all were switched on.
+/// An unknown callee may put anything into the active lanes of v1, which are all lanes if all were switched on.
 #[test]
 fn what_an_unknown_callee_may_write_is_not_reported() {
     let clear = "v_mov_b32_e32 v1, 0                 // 7E020280";
@@ -571,7 +572,7 @@ fn what_an_unknown_callee_may_write_is_not_reported() {
     assert_eq!(wrong(&[all, clear, CALL, back]), []);
 }
 
-/// A byte that is loaded from where a register was stored is not the register.
+/// A single byte that is loaded from a register's slot is not the register.
 #[test]
 fn a_byte_of_a_register_is_not_the_register() {
     let store = "scratch_store_b32 off, v40, s33 offset:8 // DC690008 00212800";

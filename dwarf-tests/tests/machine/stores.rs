@@ -7,7 +7,7 @@ use crate::code::{CFA_S32, PC_S30, Rows, Short, register, short};
 use crate::tables::{Change, EXEC, PC, START, check, s, v};
 use Change::{At, Cfa, Register as In, Same, Undefined};
 
-/// v40, which is callee-saved, is written in the lanes for which a condition holds: all of them, some or none.
+/// v40 is callee-saved. It is written in the lanes for which a condition holds, which may be all lanes, some or none.
 const SOME_LANES: &str = "
 v_cmp_eq_u32_e32 vcc_lo, 0, v0     // 7C940080           00
 s_and_saveexec_b32 s0, vcc_lo      // BE80206A           04 exec is in s0, s0 is lost
@@ -16,7 +16,8 @@ s_or_b32 exec_lo, exec_lo, s0      // 8C7E007E           0c exec is back
 s_setpc_b64 s[30:31]               // BE80481E           10
 ";
 
-/// If the condition holds in no lane nothing is lost, so the missing rule may be right. Without the condition, the register is always lost.
+/// If the condition holds in no lane, nothing is lost, so the missing rule may be right. Without the condition, the register is always
+/// lost.
 #[test]
 fn a_write_under_a_condition_may_have_written_nothing() {
     let rows = |exec: &[(u64, Change)]| -> Rows {
@@ -39,7 +40,7 @@ fn a_write_under_a_condition_may_have_written_nothing() {
     assert_eq!(short(&check("gfx1100", &all, &rows(&[]))), [wrong]);
 }
 
-/// v40 is stored and overwritten, then something else is stored.
+/// v40 is stored and overwritten. Then another value is stored.
 const STORES: &str = "
 scratch_store_b32 off, v40, s32    // DC690000 00202800  00 v40 is at CFA+0 too, in the active lanes
 v_mov_b32_e32 v40, 0               // 7E500280           08 v40 is at CFA+0 alone
@@ -69,7 +70,7 @@ fn a_slot_of_which_a_part_is_overwritten_is_lost() {
             Condition::LanesActive,
             vec![(0x14, 0x1c)],
         ),
-        // It is loaded, and still wrong.
+        // The register is reloaded, and is still wrong.
         (
             "cfi-vector-without-rule",
             register(v(40)),
@@ -81,12 +82,12 @@ fn a_slot_of_which_a_part_is_overwritten_is_lost() {
         "scratch_store_b8 off, v1, s32               // DC610000 00200100",
         "scratch_store_b8 off, v1, s32 offset:3      // DC610003 00200100",
         "scratch_store_b16 off, v1, s32 offset:2     // DC650002 00200100",
-        // Two dwords are touched, of which that is one.
+        // Two dwords are touched, including the slot.
         "scratch_store_b16 off, v1, s32 offset:3     // DC650003 00200100",
         "scratch_store_b16 off, v1, s32 offset:-1    // DC651FFF 00200100",
         "scratch_store_b32 off, v1, s32 offset:-2    // DC691FFE 00200100",
         "scratch_store_b32 off, v1, s32 offset:3     // DC690003 00200100",
-        // The second dword of the data.
+        // The slot gets the second dword of the data.
         "scratch_store_b64 off, v[1:2], s32 offset:-4 // DC6D1FFC 00200100",
     ] {
         assert_eq!(with_store(store), is_lost, "{store}");
@@ -102,14 +103,14 @@ fn stores_beside_a_slot_leave_it_alone() {
         "scratch_store_b32 off, v1, s32 offset:4     // DC690004 00200100",
         "scratch_store_b64 off, v[1:2], s32 offset:-8 // DC6D1FF8 00200100",
         "scratch_store_b64 off, v[1:2], s32 offset:4 // DC6D0004 00200100",
-        // The register itself.
+        // The slot gets the register itself.
         "scratch_store_b32 off, v40, s32 offset:4    // DC690004 00202800",
     ] {
         assert_eq!(with_store(store), [], "{store}");
     }
 }
 
-/// The return address is moved away and back, its high half first.
+/// The return address is moved to other registers and back, its high half first.
 const HALVES: &str = "
 s_mov_b64 s[4:5], s[30:31]         // BE84011E           00 it is in s[4:5] too
 s_mov_b32 s30, 0                   // BE9E0080           04
@@ -143,10 +144,10 @@ fn the_cause_is_what_changed_a_dword_that_is_wrong() {
         let rule = "cfi-wrong-place";
         (rule, Subject::ReturnAddress, Condition::Always, vec![at])
     };
-    // One instruction too early: the high half is restored at 0c, and the low half was written at 04.
+    // The row is one instruction too early: the high half is restored at 0c, and the low half was written at 04.
     let low = found(&[(0x04, PC_S4), (0x10, PC_S30), (0x14, PC_S30)]);
     assert_eq!(low, (vec![wrong((0x10, 0x14))], vec![0x04]));
-    // Both are wrong: the last write is the cause.
+    // Both halves are wrong, and the last write is the cause.
     let both = found(&[(0x04, PC_S4), (0x0c, PC_S30), (0x10, PC_S4), (0x14, PC_S30)]);
     assert_eq!(both, (vec![wrong((0x0c, 0x10))], vec![0x08]));
 }

@@ -8,20 +8,20 @@ use hetdwarf::frame::FrameSection;
 /// The address of the function.
 pub const START: u64 = 0x1000;
 
-/// The change that a row makes.
+/// A change of the rules by a row.
 #[derive(Clone, Debug)]
 pub enum Change {
     /// Sets the CFA to the result of an expression.
     Cfa(&'static str),
-    /// The register is undefined, unchanged, in another register, or where an expression says; at the CFA
-    /// plus bytes; or the value of an expression. Registers are DWARF numbers.
+    /// The register is undefined, unchanged, in another register, or at the result of an expression; at the CFA plus bytes; or the value of
+    /// an expression. Registers are DWARF numbers.
     Undefined(u16),
     Same(u16),
     Register(u16, u16),
     At(u16, &'static str),
     Offset(u16, i8),
     Value(u16, &'static str),
-    /// The register has the rule of the CIE again, which has none.
+    /// The register has no rule again, as in the CIE.
     Restore(u16),
 }
 
@@ -55,7 +55,7 @@ fn block(text: &str) -> Vec<u8> {
 }
 
 impl Change {
-    /// The call frame instruction: DWARF 5 §7.24.
+    /// Returns the bytes of the call frame instruction: DWARF 5 §7.24.
     fn bytes(&self) -> Vec<u8> {
         let register = |opcode: u8, register: u16| [vec![opcode], uleb(register.into())].concat();
         match *self {
@@ -85,7 +85,7 @@ fn entry(mut bytes: Vec<u8>) -> Vec<u8> {
     .concat()
 }
 
-/// `.debug_frame` with one CIE and one FDE; rows start at offsets in the function.
+/// Returns `.debug_frame` with one CIE and one FDE. Rows start at offsets in the function.
 pub fn frame(length: usize, rows: &[(u64, Vec<Change>)]) -> Vec<u8> {
     let mut cie = 0xffff_ffffu32.to_le_bytes().to_vec();
     // Version 4, no augmentation, addresses of 8 bytes, both factors 4, return address in PC_64.

@@ -32,11 +32,11 @@ pub enum What {
     StackPointer,
     /// A register that functions preserve has no rule.
     Preserved,
-    /// A register that functions need not preserve is not said to be undefined.
+    /// A register that functions need not preserve is not marked as undefined.
     Clobbered,
-    /// A rule gives another value.
+    /// The rule of a scalar register gives another value.
     Scalar,
-    /// Likewise, of a vector register.
+    /// The rule of a vector register gives another value.
     Vector,
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The types whose methods are questions.
+/// The types whose methods are queries.
 const TYPES: &[&str] = &[
     "Program",
     "Programs",
@@ -43,14 +43,14 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The name after `before`, as long as it is one.
+/// Returns the name after `before` in a line.
 fn name_after<'l>(line: &'l str, before: &str) -> Option<&'l str> {
     let rest = line.split_once(before)?.1;
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
     Some(rest.split_at(end.unwrap_or(rest.len())).0).filter(|name| !name.is_empty())
 }
 
-/// The type that an `impl` without a trait is for.
+/// Returns the type of an `impl` without a trait.
 fn type_of_impl(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("impl")?;
     let rest = match rest.strip_prefix('<') {
@@ -64,7 +64,7 @@ fn type_of_impl(line: &str) -> Option<&str> {
     Some(rest.split_at(end).0)
 }
 
-/// The public methods of the types, and the public functions by their modules: `Stop::frames`, `coverage::compare`.
+/// Returns the public methods of the types, and the public functions with their modules: `Stop::frames`, `coverage::compare`.
 fn questions() -> BTreeSet<String> {
     let folder = root().join("src");
     let mut sources = Vec::new();
@@ -95,7 +95,7 @@ fn questions() -> BTreeSet<String> {
     found
 }
 
-/// The rows of the table: the question, and its columns.
+/// Returns the rows of the table: the query, and its columns.
 fn rows(table: &str) -> Vec<(&str, Vec<&str>)> {
     let lines = table
         .lines()

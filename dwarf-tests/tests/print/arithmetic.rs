@@ -1,4 +1,4 @@
-//! Compares arithmetic over constants with two other implementations of C's: the integers of Rust, and gcc.
+//! Compares arithmetic over constants with two other implementations of C's arithmetic: Rust's integers, and gcc.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::expressions;
 
-/// Numbers that look random, the same on every run.
+/// A pseudo-random sequence that is the same on every run.
 struct Random(u64);
 
 impl Random {
@@ -34,7 +34,7 @@ impl Random {
     }
 }
 
-/// An integer of C as one of Rust. Types narrower than `int` promote to it.
+/// A C integer as a Rust integer. Types narrower than `int` promote to `int`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Int {
     I(i32),
@@ -73,7 +73,7 @@ impl Int {
         }
     }
 
-    /// The usual arithmetic conversions.
+    /// Applies the usual arithmetic conversions.
     fn with(self, other: Int) -> (Int, Int) {
         let rank = |v: Int| match v {
             I(_) => 0,
@@ -90,7 +90,7 @@ impl Int {
         (to(self), to(other))
     }
 
-    /// A binary operator, where C defines it; signed overflow wraps.
+    /// Applies a binary operator. Returns None if C does not define the result, except that signed overflow wraps.
     fn binary(self, operator: &str, other: Int) -> Option<Int> {
         if let "<<" | ">>" = operator {
             return self.shift(operator, other);
@@ -212,12 +212,12 @@ const TYPES: &[&str] = &[
     "bool",
 ];
 
-/// A literal and its value by C17 §6.4.4.1.
+/// Returns a literal, and its value according to C17 §6.4.4.1.
 fn literal(random: &mut Random) -> (String, Int) {
     let value = random.value();
     let suffix = random.one_of(&["", "", "u", "l", "ul"]);
     let hexadecimal = random.below(3) == 0;
-    // A decimal literal that no signed type holds is of none in C.
+    // A decimal literal that fits no signed type has no type in C.
     let value = if hexadecimal || suffix.contains('u') {
         value
     } else {
@@ -242,7 +242,7 @@ fn literal(random: &mut Random) -> (String, Int) {
     (text, value)
 }
 
-/// An expression with all its brackets, and its value where it has one.
+/// Returns an expression with all its brackets, and its value if it has one.
 fn expression(random: &mut Random, depth: u32) -> (String, Option<Int>) {
     if depth == 0 || random.below(6) == 0 {
         let (text, value) = literal(random);
@@ -256,7 +256,7 @@ fn expression(random: &mut Random, depth: u32) -> (String, Option<Int>) {
         }
         1 => {
             let ty = random.one_of(TYPES);
-            // Promoted at once, so that all values are of four types.
+            // The value is promoted at once, so that only four types occur.
             (format!("(+({ty}){left})"), a.map(|a| a.cast(ty)))
         }
         2 => {
@@ -284,7 +284,7 @@ fn expression(random: &mut Random, depth: u32) -> (String, Option<Int>) {
             };
             let text = format!("({left} ? {then} : {otherwise})");
             match (a, value) {
-                // Undefined behaviour in the other branch would leave the type open here.
+                // Undefined behaviour in the other branch would leave the type unknown here.
                 (Some(_), None) => (format!("({left} / 0)"), None),
                 _ => (text, value),
             }
@@ -322,7 +322,7 @@ fn integers_are_those_of_c() {
                 assert_eq!(lane["value"], expected.text(), "{text}: {lane}");
                 assert_eq!(lane["state"], "ok", "{text}");
             }
-            // A division by zero or a shift that is too far somewhere in it.
+            // The expression contains a division by zero, or a shift by too many bits.
             None => {
                 assert_eq!(lane["state"], "error", "{text}: {lane}");
                 let message = lane["message"].as_str().unwrap();
@@ -340,7 +340,7 @@ fn integers_are_those_of_c() {
     );
 }
 
-/// An expression without brackets around operators, with floating-point numbers in it.
+/// Returns an expression with floating-point numbers, and without brackets around operators.
 fn flat(random: &mut Random, depth: u32) -> String {
     let mut text = String::new();
     for index in 0..1 + random.below(5) {
@@ -374,7 +374,7 @@ fn flat(random: &mut Random, depth: u32) -> String {
     text
 }
 
-/// A program that prints the type and the value of each expression.
+/// Returns a C program that prints the type and the value of each expression.
 fn program(texts: &[&String]) -> String {
     let mut source = String::from(
         r#"#include <stdio.h>
@@ -392,7 +392,7 @@ int main(void) { signal(SIGFPE, trap);
 "#,
     );
     for text in texts {
-        // A character is a char here, as in gdb and C++, and an int in C.
+        // Here a character constant has type char, as in gdb and C++. In C it has type int.
         let text = text.replace("'a'", "(char)97");
         writeln!(source, "SHOW(({text}));").unwrap();
     }
@@ -446,12 +446,12 @@ fn precedence_types_and_values_are_those_of_gcc() {
     assert_eq!(lines.len(), defined.len());
     let mut compared = 0;
     for ((text, answer), line) in defined.iter().zip(lines) {
-        // The smallest number divided by -1 traps in C; here it wraps.
+        // Dividing the smallest number by -1 traps in C, and wraps here.
         let Some((ty, bits)) = line.rsplit_once(' ').filter(|_| line != "trap") else {
             continue;
         };
         let (ty, size) = ty.rsplit_once(' ').unwrap();
-        // Floats out of the range of an integer type go anywhere in C.
+        // Converting an out-of-range float to an integer is undefined in C.
         if is_open(text) {
             continue;
         }
@@ -482,7 +482,7 @@ fn precedence_types_and_values_are_those_of_gcc() {
     );
 }
 
-/// Returns true if a float may be converted to an integer, which C defines only for values in range.
+/// Returns true if a float may be converted to an integer type. C defines this only for values in range.
 fn is_open(text: &str) -> bool {
     text.contains("(int)") || text.contains("(char)") || text.contains("(unsigned short)")
 }

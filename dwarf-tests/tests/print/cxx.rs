@@ -1,8 +1,8 @@
 //! Tests features of C++ that the OpenCL of the emulated waves lacks: `this`, references, bit-fields, base classes, namespaces, vectors,
 //! arrays of several dimensions, lists.
 //!
-//! The program was never run. The test puts values where `llvm-dwarfdump` locates the variables, different ones in each lane, and evaluates
-//! their names.
+//! The program was never run. The test puts different values into each lane at the locations that `llvm-dwarfdump` shows for the variables,
+//! and evaluates their names.
 
 use std::path::PathBuf;
 
@@ -14,16 +14,16 @@ const LANES: i64 = 32;
 const PRIVATE: u64 = 0x2_0000_0000_0000;
 const LOAD: u64 = 0x10_0000;
 
-/// The scratch of a wave, filled lane by lane. The frame starts at 0, since s33 is 0.
+/// The scratch of a wave, filled lane by lane. The frame starts at 0, because s33 is 0.
 struct Scratch(Vec<u8>);
 
 impl Scratch {
     fn new() -> Scratch {
-        // Nothing is right by being 0.
+        // The initial bytes are not 0, so that unwritten memory is detected.
         Scratch(vec![0xa5; 0x400 * 32])
     }
 
-    /// USAGE "Private Address Space": dwords of neighbouring lanes are neighbours.
+    /// Writes bytes of a lane. USAGE "Private Address Space": dwords of neighbouring lanes are adjacent.
     fn put(&mut self, lane: i64, address: usize, bytes: &[u8]) {
         for (at, byte) in (address..).zip(bytes) {
             let lane = usize::try_from(lane).unwrap();
@@ -42,7 +42,7 @@ impl Scratch {
     }
 }
 
-/// Evaluates expressions where the wave has stopped at `pc`.
+/// Evaluates expressions for a wave that stopped at `pc`.
 fn expressions<'t>(
     name: &str,
     pc: u64,
@@ -56,7 +56,7 @@ fn expressions<'t>(
             .collect::<String>()
     };
     let word = |address: u64, value: i32| json!({"space": "none", "address": format!("{:#x}", LOAD + address), "bytes": hex(&value.to_le_bytes())});
-    // llvm-nm: _ZN4geom5Named5countE, _ZN4geom5levelE, level, _ZL6hidden.
+    // The addresses are llvm-nm's for _ZN4geom5Named5countE, _ZN4geom5levelE, level and _ZL6hidden.
     let snapshot = json!({
         "format": "hetdwarf-wave/1", "target": "gfx1100", "wave_size": 32,
         "pc": format!("{:#x}", LOAD + pc), "load_address": format!("{LOAD:#x}"),
@@ -123,8 +123,8 @@ fn check(rows: &[Row], answers: &[Value]) {
     );
 }
 
-/// `geom::Shape::scaled`. DW_AT_location: this +8, by +16, other +24, row +32, local +40, v +48, w +64, grid +72,
-/// x +96. Shape: Point x 0, y 4; union tag/weight 8; bit-fields from 12; wide 16; axis 21.
+/// The rows for `geom::Shape::scaled`. DW_AT_location: this +8, by +16, other +24, row +32, local +40, v +48, w +64, grid +72, x +96.
+/// Shape: Point x 0, y 4; union tag/weight 8; bit-fields from 12; wide 16; axis 21.
 #[rustfmt::skip]
 const SCALED: &[Row] = &[
     ("x", "int", |_| text(99)),
@@ -213,7 +213,7 @@ fn members_references_and_names_are_those_of_cxx() {
     check(SCALED, &expressions("scaled", 0x24ec, scratch, texts));
 }
 
-/// `chain` in its loop. DW_AT_location: head +8, n +16, sum +20, p +40. Node: next 0, value 8.
+/// The rows for `chain` in its loop. DW_AT_location: head +8, n +16, sum +20, p +40. Node: next 0, value 8.
 #[rustfmt::skip]
 const CHAIN: &[Row] = &[
     ("head->value", "int", |l| text(1 + l)),

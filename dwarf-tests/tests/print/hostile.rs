@@ -1,4 +1,4 @@
-//! Hostile expressions are rejected, soon and with little memory, or answered.
+//! Checks that hostile expressions are answered or rejected, quickly and with little memory.
 
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,7 @@ fn nesting_has_a_limit() {
         );
     }
     assert_eq!(kind(nested("(", "1", ")", 30_000)), "limit");
-    // 100,000 are too long a text even before they are counted.
+    // A text with 100,000 levels is already too long before they are counted.
     assert_eq!(kind(nested("(", "1", ")", 100_000)), "limit");
     assert_eq!(kind("(".repeat(60_000)), "limit");
     assert_eq!(answer(nested("(", "1", ")", 100))["lanes"][0]["value"], "1");
@@ -126,7 +126,7 @@ fn sizes_are_checked_before_anything_is_made() {
         let is_refused = answer["error"]["kind"] == "type";
         assert!(is_refused || lane["state"] == "error", "{text}: {answer}");
     }
-    // Memory outside of an object is ordinary memory.
+    // Memory outside of an object is read like any other memory.
     for text in [
         "recs[9223372036854775807].x",
         "recs[-9223372036854775807 - 1].x",

@@ -1,4 +1,4 @@
-//! Expressions and their values, lane by lane.
+//! Lists expressions with their values in each lane.
 
 use serde_json::Value;
 
@@ -33,13 +33,13 @@ impl Lane<'_> {
         })
     }
 
-    /// A floating-point variable.
+    /// Returns a floating-point variable.
     fn real(&self, name: &str) -> f64 {
         self.entry(name)["number"].as_f64().unwrap()
     }
 }
 
-/// An expression: its text, its type, its value in a lane, and why.
+/// An expression: its text, its type, its value in a lane, and the derivation of the value.
 type Row = (
     &'static str,
     &'static str,
@@ -63,7 +63,7 @@ fn longs(index: i128) -> i128 {
     [3, -4, 10 << 32, 6][usize::try_from(index).unwrap()]
 }
 
-/// `area(&recs[0], GREEN)` of structs.cl, after the loop: `fill(…, id, g)` makes `recs[0]`.
+/// The rows for `area(&recs[0], GREEN)` of structs.cl, after the loop. `fill(…, id, g)` makes `recs[0]`.
 #[rustfmt::skip]
 const AREA: &[Row] = &[
     ("r->x", "int", |l| text(g(l.id & 7)), "r->x = g[id & 7]"),
@@ -107,7 +107,7 @@ const AREA: &[Row] = &[
     ("$_lane", "int", |l| text(l.id), "work-item id is lane id here"),
 ];
 
-/// The kernel of structs.cl after both records are filled and `copy = recs[1].in`.
+/// The rows for the kernel of structs.cl, after both records are filled and `copy = recs[1].in`.
 #[rustfmt::skip]
 const RECORDS: &[Row] = &[
     ("recs[1].x", "int", |l| text(g(2 + ((l.id + 3) & 7))), "fill(&recs[1], id + 3, g + 2)"),
@@ -136,7 +136,7 @@ const RECORDS: &[Row] = &[
     ("((const short *)g)[4]", "short", |_| text(1_234_567_i128 as i16), "g[2] is 1234567, its low half comes first; const is not kept"),
 ];
 
-/// `walk(arr, &cur, g, l, 1 + (id & 3))` of pointers.cl in its first iteration; `arr[i]` is `id + i * i`.
+/// The rows for `walk(arr, &cur, g, l, 1 + (id & 3))` of pointers.cl in its first iteration. `arr[i]` is `id + i * i`.
 #[rustfmt::skip]
 const WALK: &[Row] = &[
     ("p[1]", "int", |l| text(l.id + 1), "arr[1]"),
@@ -166,7 +166,7 @@ const WALK: &[Row] = &[
     ("p", "int *", |_| text("private_lane#0x38"), "the address space is part of a pointer's text; arr is at 0x38 of each lane"),
 ];
 
-/// `pick(&arr[2], mine, id & 1)` of pointers.cl, after `*sel = got + 100`.
+/// The rows for `pick(&arr[2], mine, id & 1)` of pointers.cl, after `*sel = got + 100`.
 #[rustfmt::skip]
 const PICK: &[Row] = &[
     ("*sel - got", "int", |_| text(100), "*sel = got + 100"),
@@ -179,7 +179,7 @@ const PICK: &[Row] = &[
     ("(long)b - (long)(__local int *)b", "long", |_| text(0x1_0000_0000_0000_i64), "the base of the shared aperture"),
 ];
 
-/// The kernel of pointers.cl after `walk` and `pick`.
+/// The rows for the kernel of pointers.cl, after `walk` and `pick`.
 #[rustfmt::skip]
 const ARRAYS: &[Row] = &[
     ("arr[2]", "int", |l| text(l.id + 4 + 100 * (l.id & 1)), "pick added 100 where id is odd"),
@@ -199,7 +199,7 @@ const ARRAYS: &[Row] = &[
     ("&*cur == cur", "int", |_| text(1), "& undoes *"),
 ];
 
-/// The kernel of lds.cl where `id & 8`, after `*slot += g`.
+/// The rows for the kernel of lds.cl if `id & 8`, after `*slot += g`.
 #[rustfmt::skip]
 const LDS: &[Row] = &[
     ("slot - l", "long", |l| text(l.id), "slot = l + id"),
@@ -212,7 +212,7 @@ const LDS: &[Row] = &[
     ("*(float *)(l + id) == *slot", "int", |_| text(1), "a cast of the sum"),
 ];
 
-/// `mixd` of wide.cl: `neg = (char)(-id * 3)`, `b = (long)neg << 40 | 77`, `c = (uchar)neg`.
+/// The rows for `mixd` of wide.cl: `neg = (char)(-id * 3)`, `b = (long)neg << 40 | 77`, `c = (uchar)neg`.
 #[rustfmt::skip]
 const WIDE: &[Row] = &[
     ("b >> 40", "long", |l| text((-3 * l.id) as i8), "the shift keeps the sign"),
@@ -252,7 +252,7 @@ impl Lane<'_> {
     }
 }
 
-/// `leaf(a, g)` of calls.cl, and the same of calls-O2.cl where most is in registers: lane 3 has `a == 3`.
+/// The rows for `leaf(a, g)` of calls.cl, and of calls-O2.cl, where most variables are in registers. Lane 3 has `a == 3`.
 #[rustfmt::skip]
 const LEAF: &[Row] = &[
     ("a * x + 7", "int", |l| text(l.int("a") * l.int("x") + 7), "truth.json has a and x"),
@@ -263,7 +263,7 @@ const LEAF: &[Row] = &[
     ("(unsigned)-a >> 31", "unsigned int", |l| text(i128::from(l.int("a") > 0)), "a is not negative; the sign of -a comes out"),
 ];
 
-/// The kernel of recursion.cl at its end: `all.lo = id & 3`, `all.hi = id % 9`.
+/// The rows for the kernel of recursion.cl at its end: `all.lo = id & 3`, `all.hi = id % 9`.
 #[rustfmt::skip]
 const RANGES: &[Row] = &[
     ("all.hi - all.lo", "int", |l| text(l.id % 9 - (l.id & 3)), "by the source"),
@@ -273,7 +273,7 @@ const RANGES: &[Row] = &[
     ("((int *)&all)[1]", "int", |l| text(l.id % 9), "hi is the second int"),
 ];
 
-/// `many` of manyargs.cl: `p.v[i] = id * i`, and of 34 arguments several are on the stack.
+/// The rows for `many` of manyargs.cl: `p.v[i] = id * i`. Several of the 34 arguments are on the stack.
 #[rustfmt::skip]
 const MANY: &[Row] = &[
     ("p.v[5]", "int", |l| text(l.id * 5), "id * i"),
@@ -284,7 +284,7 @@ const MANY: &[Row] = &[
     ("&p.v[4] - p.v", "long", |_| text(4), "four further on"),
 ];
 
-/// `poly((id - 16) * 0.125, id % 6)` of loops.cl in its first iteration: `i` is `deg`.
+/// The rows for `poly((id - 16) * 0.125, id % 6)` of loops.cl in its first iteration: `i` is `deg`.
 #[rustfmt::skip]
 const POLY: &[Row] = &[
     ("pw[1] == x", "int", |_| text(1), "x to the first"),

@@ -98,7 +98,7 @@ fn errors_of_each_kind_say_what_and_where() {
         wrong.len(),
         wrong.join("\n")
     );
-    // The kinds that a text of 65536 bytes can have; `limit` is in `hostile`, `debug-info` needs a damaged file.
+    // These kinds are possible for a text of 65536 bytes. `limit` is tested in `hostile`, and `debug-info` needs a damaged file.
     let mut kinds: Vec<&str> = FAULTS.iter().map(|fault| fault.1).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -116,7 +116,7 @@ fn errors_of_each_kind_say_what_and_where() {
     );
 }
 
-/// A lane of the only expression.
+/// Returns the result of an expression in a lane.
 fn lane(case: &str, wave: &str, text: &str, lane: usize) -> Value {
     let answers = expressions(case, ".rocm.hsaco", wave, &[], [text]);
     answers[0]["lanes"]
@@ -127,7 +127,7 @@ fn lane(case: &str, wave: &str, text: &str, lane: usize) -> Value {
 
 #[test]
 fn what_one_lane_cannot_be_asked_costs_the_others_nothing() {
-    // In lane 3 of `leaf` of calls-O2.cl `a` is 3; lane 0 did not enter it.
+    // `a` is 3 in lane 3 of `leaf` of calls-O2.cl. Lane 0 did not enter `leaf`.
     for (text, number, state, said) in [
         ("x / (a - 3)", 3, "error", "division by zero"),
         ("x % (a - 3)", 3, "error", "division by zero"),
@@ -183,7 +183,7 @@ fn null_pointers_of_every_space_point_nowhere() {
     ] {
         let found = lane("structs", "w05", text, 4);
         if text.ends_with("[3]") {
-            // Memory after a null pointer is some address, as in C, with unknown contents.
+            // Adding to a null pointer gives some address, as in C, with unknown contents.
             assert_ne!(found["state"], "ok", "{text}: {found}");
             continue;
         }
@@ -194,7 +194,7 @@ fn null_pointers_of_every_space_point_nowhere() {
         );
     }
     for (text, value) in [
-        // `offsetof`, as C programs write it: y starts after an int of 4 bytes, big at 24.
+        // These are C's idioms for `offsetof`: y starts after an int of 4 bytes, and big is at 24.
         ("(long)&((Rec *)0)->y[2]", "12"),
         ("(unsigned long)&((Rec *)0)->big", "24"),
         ("(__private int *)0 == 0", "1"),
@@ -216,7 +216,7 @@ fn what_is_in_a_register_has_no_address() {
         message.contains("no address") && message.contains("the register v"),
         "{message}"
     );
-    // Each lane has its own dword in the register that holds `a` in calls-O2.cl.
+    // `a` of calls-O2.cl is in a vector register, which has a dword for each lane.
     let register = message.rsplit(' ').next().unwrap();
     let text = format!("${register} == a");
     assert_eq!(lane("calls-O2", "w06", &text, 5)["value"], "1");
@@ -236,7 +236,7 @@ fn what_was_optimized_out_says_so_and_what_is_unknown_too() {
     ] {
         let found = lane("calls-O2", "w06", text, 5);
         assert_eq!(found["state"], "optimized-out", "{text}: {found}");
-        // The first entry of its list (llvm-dwarfdump): [0x1644, …), in the line of its initialisation.
+        // The first entry of the list (llvm-dwarfdump) is [0x1644, …), in the line of the initialization.
         let why = "its first location begins at calls-O2.cl:13 (0x7f4000001644)";
         assert_eq!(found["message"], format!("`y`: {why}"), "{text}: {found}");
     }
@@ -286,7 +286,7 @@ fn registers_are_those_of_the_lane() {
         lane("calls-O2", "w06", "$exec >> $_lane & 1", 5)["value"],
         "1"
     );
-    // s32 is a private address on gfx1100, which reaches scratch by scratch_* instructions …
+    // On gfx1100, which accesses scratch by scratch_* instructions, s32 is a private address.
     let s32 = lane("structs", "w05", "$s32", 5)["value"]
         .as_str()
         .unwrap()
@@ -296,7 +296,7 @@ fn registers_are_those_of_the_lane() {
         lane("structs", "w05", "$sp", 5)["value"],
         format!("private_lane#{s32:#x}")
     );
-    // … and counts the bytes of all 64 lanes on gfx90a, which reaches it through buffers.
+    // On gfx90a, which accesses scratch through buffers, s32 counts the bytes of all 64 lanes.
     let s32 = lane("loops-gfx90a", "w12", "$s32", 5)["value"]
         .as_str()
         .unwrap()
@@ -309,11 +309,11 @@ fn registers_are_those_of_the_lane() {
     assert!(s32 > 0 && s32.is_multiple_of(64));
 }
 
-/// In the caller's frame names mean the caller's variables: `mid(a, b, g)` called `leaf`.
+/// Names in the caller's frame refer to the caller's variables: `mid(a, b, g)` called `leaf`.
 #[test]
 fn frames_have_names_of_their_own() {
     let options = ["--frame", "1", "--lane", "3,7"];
-    // At the first call `r` is still `b`, which is `id * 5`; `a` is `id`.
+    // At the first call, `r` is still `b`, which is `id * 5`, and `a` is `id`.
     let answers = expressions(
         "calls-O2",
         ".rocm.hsaco",
@@ -340,7 +340,7 @@ fn functions_are_where_they_start() {
         &["--lane", "0"],
         ["area", "&area == area", "fill", "(long)*area"],
     );
-    // llvm-dwarfdump: DW_AT_low_pc of `area` is 0x1a00, of `fill` 0x1c80; the wave's load address is 0.
+    // According to llvm-dwarfdump, DW_AT_low_pc is 0x1a00 for `area` and 0x1c80 for `fill`. The wave's load address is 0.
     assert_eq!(answers[0]["lanes"][0]["value"], "0x1a00");
     assert_eq!(answers[0]["type"], "float (*)(Rec *, Color)");
     assert_eq!(answers[1]["lanes"][0]["value"], "1");
@@ -369,8 +369,8 @@ fn the_exit_status_tells_whether_there_is_an_answer() {
     assert_eq!(status(&["--frame", "9"], &["id"]), 2);
 }
 
-/// A pointer without an address space may point into an aperture: into private memory here, where `arr[0]` is `id`. Exactly as specified it
-/// is a pointer into global memory, where the wave has nothing.
+/// A pointer without an address space may point into an aperture. Here it points into private memory, where `arr[0]` is `id`. Exactly as
+/// specified it points into global memory, which the wave does not have there.
 #[test]
 fn pointers_without_a_space_are_generic_unless_read_by_the_letter() {
     let text = "*(int *)0x2000000000038";

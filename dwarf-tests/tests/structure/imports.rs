@@ -5,19 +5,19 @@ use std::path::Path;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// The path of a module from the crate's root, which is empty.
+/// The path of a module from the crate's root. The path of the root is empty.
 pub type Module = Vec<String>;
 
-/// A path as it is written, and the module that writes it.
+/// A path in the source, and the module that contains it.
 struct Written {
     module: Module,
     path: Vec<String>,
 }
 
-/// The modules of a crate without its tests, and the paths that they write.
+/// The modules of a crate without its tests, and the paths in their sources.
 #[derive(Default)]
 pub struct Modules {
-    /// Each module that is a file, and the file.
+    /// The modules that are files, with the paths of the files.
     files: BTreeMap<Module, String>,
     /// The names that imports introduce, with their paths.
     names: BTreeMap<(Module, String), Vec<String>>,
@@ -53,7 +53,7 @@ impl Modules {
         }
     }
 
-    /// Paths in a file, in a module written inside of it, or in brackets.
+    /// Reads the paths in a file, in an inline module, or in brackets.
     fn read_items(&mut self, tokens: TokenStream, module: &Module) {
         let mut tokens = tokens.into_iter().peekable();
         let mut is_test = false;
@@ -172,7 +172,7 @@ impl Modules {
         Some(self.file_of(at))
     }
 
-    /// The innermost module around one that is a file.
+    /// Returns the innermost enclosing module that is a file.
     fn file_of(&self, mut module: Module) -> Module {
         while !self.files.contains_key(&module) && !module.is_empty() {
             module.pop();
@@ -192,7 +192,7 @@ impl Modules {
             .collect()
     }
 
-    /// The files, and their modules.
+    /// Returns the files with their modules.
     pub fn files(&self) -> impl Iterator<Item = (&Module, &String)> {
         self.files.iter()
     }

@@ -1,4 +1,4 @@
-//! `hetdwarf symbolize --format llvm` prints the same as llvm-symbolizer 22, byte for byte.
+//! Checks that `hetdwarf symbolize --format llvm` prints the same as llvm-symbolizer 22, byte by byte.
 //!
 //! Each object that differs is a row of [`DIFFERENCES`], and is justified in `spec-notes/symbolize.md`.
 
@@ -9,7 +9,7 @@ use hetdwarf::object::CodeObject;
 
 use super::{addresses, objects};
 
-/// The difference of an object.
+/// The kind of difference of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A relocatable object that is rejected: relocations of its machine are not applied, or its code is in several sections at 0.
@@ -18,7 +18,7 @@ enum Kind {
     NoLines,
     /// llvm-symbolizer does not find the split unit, which is in the same file.
     NoSplitUnit,
-    /// Functions that a linker dropped are all at 0, where there is no code. The programs choose different ones.
+    /// Functions that a linker dropped are all at 0, where there is no code. The two programs choose different functions.
     DroppedCode,
 }
 
@@ -36,7 +36,7 @@ const DIFFERENCES: &[(&str, Kind)] = &[
     ("shapes/folded.hsaco", Kind::DroppedCode),
 ];
 
-/// Options of both programs, and the number of addresses of an object at which they are compared.
+/// Options for both programs, and the number of addresses at which each object is compared.
 const OPTIONS: &[(&[&str], usize)] = &[
     (&[], usize::MAX),
     (&["--no-inlines"], 1000),
@@ -46,7 +46,7 @@ const OPTIONS: &[(&[&str], usize)] = &[
     (&["--functions=linkage", "--basenames"], 400),
 ];
 
-/// Lines that are no plain addresses; `PC` is an address and `SYMBOL` a function of the object.
+/// Lines that are not plain addresses. `PC` stands for an address and `SYMBOL` for a function of the object.
 const OTHERS: &[&str] = &[
     "CODE PC",
     "CODE  PC and more",
@@ -95,7 +95,7 @@ fn ours(path: &Path, options: &[&str], lines: &[String]) -> Ran {
     let arguments = arguments.chain([path.to_str().unwrap()]);
     let arguments = arguments.chain(lines.iter().map(String::as_str));
     let arguments = ["hetdwarf"].into_iter().chain(arguments).map(Into::into);
-    // Names can have bytes that look like codes for colours.
+    // Names can have bytes that look like colour codes.
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let status = hetdwarf_cli::run(arguments, &mut out, &mut err);
     let text = |bytes| String::from_utf8(bytes).unwrap();

@@ -248,7 +248,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         }
     }
 
-    /// For a row with line 0, returns the nearest row before it with a line, and the nearest one of the same function and inlined call.
+    /// For a row with line 0, returns the nearest row before it with a line, and the nearest row of the same function and inlined call.
     fn rows_before(&self, pc: u64) -> Option<(Row, Option<Row>)> {
         let contains = |rows: &&Vec<Row>| {
             let ends = rows.first().zip(rows.last());

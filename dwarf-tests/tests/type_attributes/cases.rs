@@ -6,17 +6,17 @@ use gimli::*;
 
 use super::object::{ADDRESS, Part, Says as S, base, part, variable, variable_at};
 
-/// A type, bytes, and their value.
+/// A type, the bytes of a value, and its expected text.
 pub struct Case {
     pub attribute: DwAt,
-    /// The tag of the entry that has it.
+    /// The tag of the entry that has the attribute.
     pub tag: DwTag,
-    /// The variable and its type `T`.
+    /// The entries of the variable and of its type `T`.
     pub parts: Vec<Part>,
     pub bytes: Vec<u8>,
-    /// The text of the value.
+    /// The text with the attribute.
     pub with: &'static str,
-    /// The text without the attribute. `None` if there is no complete value then.
+    /// The text without the attribute. `None` if there is then no complete value.
     pub without: Option<&'static str>,
 }
 
@@ -69,7 +69,7 @@ pub fn member(label: &'static str, of: &'static str, more: &[(DwAt, S)]) -> Part
     part(2, label, DW_TAG_member, &attributes)
 }
 
-/// An array `T` of `of`, and a dimension.
+/// Returns an array `T` of `of`, with a dimension.
 fn array(of: &'static str, array: &[(DwAt, S)], dimension: &[(DwAt, S)], more: Part) -> Vec<Part> {
     let attributes = [&[ty(of)], array].concat();
     vec![
@@ -125,7 +125,7 @@ fn base_types() -> Vec<Case> {
     };
     let signed = |more: Part| vec![more];
     vec![
-        // All ones are -1 with a sign; of bits that mean nothing only the bits are shown.
+        // As a signed number, all ones are -1. Bits without a meaning are shown as bits.
         case(
             on(DW_AT_encoding),
             signed(base("T", DW_ATE_signed, 4)),
@@ -151,7 +151,7 @@ fn base_types() -> Vec<Case> {
             "5",
             "6",
         ),
-        // From the highest bit of the byte: 8 - 3 - 3 = 2, the same bits.
+        // Counted from the highest bit of the byte, the offset is 8 - 3 - 3 = 2, so the bits are the same.
         case(
             on(DW_AT_bit_offset),
             small(3, &[(DW_AT_bit_offset, n(3))]),
@@ -167,7 +167,7 @@ fn base_types() -> Vec<Case> {
             "16909060",
             "67305985",
         ),
-        // 5 + 10.
+        // The value is 5 + 10.
         case(
             on(DW_AT_GNU_bias),
             signed(base("T", DW_ATE_unsigned, 1).with(DW_AT_GNU_bias, n(10))),
@@ -186,7 +186,7 @@ fn base_types() -> Vec<Case> {
     ]
 }
 
-/// 0x0180 = 384 in units of 2^-8 is 1.5, of 10^-2 3.84, of 1/3 128.
+/// Returns the cases of fixed-point numbers. 0x0180 = 384 is 1.5 in units of 2^-8, 3.84 in units of 10^-2, and 128 in units of 1/3.
 fn fixed_point() -> Vec<Case> {
     let on = |attribute| (attribute, DW_TAG_base_type);
     let fixed = |scale: (DwAt, S)| base("T", DW_ATE_signed_fixed, 2).with(scale.0, scale.1);
@@ -240,7 +240,7 @@ fn subranges_and_enumerations() -> Vec<Case> {
         ]
     };
     vec![
-        // One byte of the four that its type has: 5, else 0x105 = 261.
+        // One byte of the type's four is 5. All four are 0x105 = 261.
         case(
             in_subrange(DW_AT_byte_size),
             vec![range(&[ty("unsigned"), size.clone()]), unsigned.clone()],
@@ -271,7 +271,7 @@ fn subranges_and_enumerations() -> Vec<Case> {
             "255",
             "-1",
         ),
-        // One byte is 5; four are 0x105, which is no enumerator.
+        // One byte is 5. Four bytes are 0x105, which is no enumerator.
         case(
             (DW_AT_byte_size, DW_TAG_enumeration_type),
             named(&[ty("int"), size.clone()]),
@@ -310,7 +310,7 @@ fn pointers() -> Vec<Case> {
         };
         let bytes = [0x10, 0, 0, 0, 1, 0, 0, 0];
         let default = texts(["0x100000010", "@0x100000010"]);
-        // Four of the eight bytes.
+        // The pointer has four of the eight bytes.
         cases.push(case(
             (DW_AT_byte_size, tag),
             pointer(&[(DW_AT_byte_size, n(4))]),
@@ -328,7 +328,7 @@ fn pointers() -> Vec<Case> {
                 default,
             ));
         }
-        // A pointer that was optimised away to a constant that was, too.
+        // The pointer was optimized away, and points to a constant that was optimized away too.
         let constant = part(
             2,
             "x",
@@ -356,7 +356,7 @@ fn pointers() -> Vec<Case> {
             (case.with, case.without) = ("(int &&) → 42", Some("(void &&) → void"));
         }
     }
-    // 4 bytes into C is y.
+    // The member y is 4 bytes into C.
     cases.push(case(
         (DW_AT_containing_type, DW_TAG_ptr_to_member_type),
         member_pointer(&[]),
@@ -367,7 +367,7 @@ fn pointers() -> Vec<Case> {
     cases
 }
 
-/// `int C::*`, where y is 4 bytes into C.
+/// Returns the type `int C::*`, where y is 4 bytes into C.
 pub fn member_pointer(more: &[(DwAt, S)]) -> Vec<Part> {
     let attributes = [
         ty("int"),
@@ -393,7 +393,7 @@ pub fn member_pointer(more: &[(DwAt, S)]) -> Vec<Part> {
     ]
 }
 
-/// `DW_OP_implicit_pointer` to the first entry in the function, from its start.
+/// Returns `DW_OP_implicit_pointer` to the first entry in the function, at offset 0.
 fn implicit_pointer() -> Vec<u8> {
     let mut expression = vec![0xa0];
     expression.extend(super::shapes::FIRST_IN_FUNCTION.to_le_bytes());
@@ -419,7 +419,7 @@ fn arrays() -> Vec<Case> {
         let dimension = [&[count(2)], dimension].concat();
         array("u8", more, &dimension, byte())
     };
-    // An array whose index is an enumeration of two.
+    // The index type of the array is an enumeration of two.
     let by_name = |more: (DwAt, S), of: &'static str, element: Part| {
         vec![
             part(1, "T", DW_TAG_array_type, &[ty(of)]),
@@ -458,7 +458,7 @@ fn arrays() -> Vec<Case> {
             "{1, 2}",
             None,
         ),
-        // Every second word, and every half byte: 0x21 is 1 and 2.
+        // The elements are every second word, and every half byte: 0x21 is 1 and 2.
         case(
             on_array(DW_AT_byte_stride),
             two(std::slice::from_ref(&byte_stride), &[]),
@@ -501,7 +501,7 @@ fn arrays() -> Vec<Case> {
             "{1, 2}",
             "{33, 67}",
         ),
-        // A[2][3] in which the first index varies fastest: three columns of two.
+        // The first index of A[2][3] varies fastest, so there are three columns of two.
         case(
             on_array(DW_AT_ordering),
             matrix,
@@ -516,7 +516,7 @@ fn arrays() -> Vec<Case> {
             "{97, 98}",
             "\"ab\"",
         ),
-        // The bytes after the elements belong to the object, too.
+        // The bytes after the elements also belong to the object.
         case(
             on_array(DW_AT_byte_size),
             two(&[(DW_AT_byte_size, n(12))], &[]),
@@ -531,7 +531,7 @@ fn arrays() -> Vec<Case> {
             "{1, 2}",
             "{1, 2}",
         ),
-        // Indices 1 to 3, else 0 to 3.
+        // The indices are 1 to 3 with the attribute, and 0 to 3 without.
         case(
             on_range(DW_AT_lower_bound),
             bounds(&[(DW_AT_lower_bound, n(1)), (DW_AT_upper_bound, n(3))]),
@@ -576,7 +576,7 @@ fn records() -> Vec<Case> {
     }
     let at_4 = [(DW_AT_data_member_location, n(4))];
     let bytes = [1, 0, 0, 0, 2, 0, 0, 0];
-    // A base class with one member, at 4.
+    // The base class has one member, and is at offset 4.
     let class = |more: &[(DwAt, S)]| {
         let base = part(2, "base", DW_TAG_inheritance, &[&[ty("B")], more].concat());
         let class = part(
@@ -655,8 +655,8 @@ fn bit_fields() -> Vec<Case> {
             "{f = 5}",
             "{f = 6}",
         ),
-        // Four bits, the eighth from the top of two bytes on: bits 4 to 7 of 0xcdab, 0xa. Of four bytes: bits 20
-        // to 23 of 0x0012cdab, 1.
+        // Counted from the top of two bytes, the four bits start at the eighth: bits 4 to 7 of 0xcdab, which are 0xa. In four bytes, they
+        // are bits 20 to 23 of 0x0012cdab, which are 1.
         case(
             on(DW_AT_byte_size),
             field("unsigned", &wide, base("unsigned", DW_ATE_unsigned, 4)),
@@ -667,7 +667,7 @@ fn bit_fields() -> Vec<Case> {
     ]
 }
 
-/// `enum { None, Some(int) }` as rustc writes it: a tag of 0 or 1, and the number at 4.
+/// Returns the cases of `enum { None, Some(int) }` as rustc describes it: a tag of 0 or 1, and the number at offset 4.
 fn variants() -> Vec<Case> {
     let shape = |some: (DwAt, S)| {
         let size = (DW_AT_byte_size, n(8));
@@ -711,7 +711,7 @@ fn variants() -> Vec<Case> {
             "Some(5)",
             "None",
         ),
-        // The label 7 and the range 1 to 3 (DWARF 5 §5.7.10).
+        // The discriminants are the label 7 and the range 1 to 3 (DWARF 5 §5.7.10).
         case(
             (DW_AT_discr_list, DW_TAG_variant),
             shape((DW_AT_discr_list, S::Block(vec![0, 7, 1, 1, 3]))),
@@ -732,7 +732,7 @@ fn variants() -> Vec<Case> {
 fn strings() -> Vec<Case> {
     let on = |attribute| (attribute, DW_TAG_string_type);
     let string = |attributes: &[(DwAt, S)]| part(1, "T", DW_TAG_string_type, attributes);
-    // The length is 8 bytes after the characters.
+    // The length is stored 8 bytes after the start of the characters.
     let length = |size: &[(DwAt, S)]| {
         let at = [&[0x03][..], &(ADDRESS + 8).to_le_bytes()].concat();
         let length = (DW_AT_string_length, S::Expression(at));
@@ -754,7 +754,7 @@ fn strings() -> Vec<Case> {
             "\"abc\"",
             None,
         ),
-        // Two characters of two bytes, or four of one; zeros at the end are not shown.
+        // The text has two characters of two bytes, or four of one byte. Zeros at the end are not shown.
         case(
             on(DW_AT_type),
             vec![string(&[(DW_AT_byte_size, n(4)), ty("char16_t")]), wide],
@@ -762,7 +762,7 @@ fn strings() -> Vec<Case> {
             "u\"ab\"",
             "\"a\\000b\"",
         ),
-        // Without a size the length is as large as an address.
+        // Without a size, the length is as wide as an address.
         case(
             on(DW_AT_string_length),
             length(&[]),
@@ -770,7 +770,7 @@ fn strings() -> Vec<Case> {
             "\"abc\"",
             None,
         ),
-        // One byte is 2; eight are far more characters than there are.
+        // One byte of the length is 2. Eight bytes are far more than the number of characters.
         case(
             on(DW_AT_string_length_byte_size),
             length(&[(DW_AT_string_length_byte_size, n(1))]),
@@ -788,7 +788,7 @@ fn strings() -> Vec<Case> {
     ]
 }
 
-/// Variables whose own entries say the order of their bytes.
+/// Returns the cases of variables whose own entries give the byte order.
 fn objects() -> Vec<Case> {
     [DW_TAG_variable, DW_TAG_formal_parameter, DW_TAG_constant]
         .into_iter()

@@ -1,5 +1,5 @@
-//! Tests types whose values depend on an attribute: each attribute of the table, with and without it, on objects built here with values
-//! worked out by hand.
+//! Tests types whose values depend on an attribute. Each attribute of the table is tried with and without, on objects that are built here.
+//! The expected values are worked out by hand.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -24,7 +24,7 @@ use hetdwarf::inspect::ValueState;
 use cases::{Case, cases};
 use object::{Part, Says, Seen, base, look_at, object, part, seen, variable};
 
-/// The code of a row's attribute.
+/// Returns the code of a row's attribute.
 fn code(row: &Row) -> gimli::DwAt {
     match row.code {
         Code::Standard(code) => code,
@@ -37,7 +37,7 @@ fn code(row: &Row) -> gimli::DwAt {
     }
 }
 
-/// Lane 0 of a case whose entries are changed.
+/// Returns lane 0 of a case after its entries are changed.
 fn tried(case: &Case, change: impl Fn(&mut Part)) -> Seen {
     let mut parts = case.parts.clone();
     parts.iter_mut().for_each(change);
@@ -109,13 +109,13 @@ fn every_row_of_the_table_has_a_case() {
     assert_eq!(missing, Vec::<String>::new());
 }
 
-/// The attributes of DWARF 5 (§7.5.4, table 7.5) that do not affect the meaning of a value's bytes, by topic. Those of DWARF 1 that share
-/// the range of codes come first.
+/// The attributes of DWARF 5 (§7.5.4, table 7.5) that do not affect the meaning of a value's bytes, by topic. The attributes of DWARF 1 in
+/// the same range of codes come first.
 const OTHERS: &[&str] = &[
     "DW_AT_fund_type DW_AT_mod_fund_type DW_AT_user_def_type DW_AT_mod_u_d_type DW_AT_subscr_data DW_AT_element_list",
     "DW_AT_member DW_AT_friends DW_AT_program DW_AT_private DW_AT_protected DW_AT_public DW_AT_pure_virtual",
     "DW_AT_virtual DW_AT_specification_v1",
-    // Names, declarations and access.
+    // Attributes for names, declarations and access.
     "DW_AT_name DW_AT_linkage_name DW_AT_description DW_AT_decl_file DW_AT_decl_line DW_AT_decl_column",
     "DW_AT_accessibility DW_AT_visibility DW_AT_external DW_AT_artificial DW_AT_friend DW_AT_import DW_AT_priority",
     "DW_AT_export_symbols DW_AT_identifier_case DW_AT_mutable DW_AT_explicit DW_AT_deleted DW_AT_defaulted",
@@ -125,7 +125,7 @@ const OTHERS: &[&str] = &[
     "DW_AT_base_types DW_AT_common_reference DW_AT_namelist_item",
     // The location of an object, not the meaning of its bytes.
     "DW_AT_location",
-    // Functions, calls, code and units.
+    // Attributes of functions, calls, code and units.
     "DW_AT_prototyped DW_AT_inline DW_AT_virtuality DW_AT_vtable_elem_location DW_AT_object_pointer DW_AT_elemental",
     "DW_AT_pure DW_AT_recursive DW_AT_main_subprogram DW_AT_noreturn DW_AT_reference DW_AT_rvalue_reference",
     "DW_AT_calling_convention DW_AT_return_addr DW_AT_static_link DW_AT_frame_base DW_AT_trampoline DW_AT_is_optional",
@@ -163,7 +163,7 @@ fn every_attribute_of_dwarf_5_is_in_the_table_or_leaves_values_alone() {
     }
 }
 
-/// An expression in place of a constant is not taken for one.
+/// An expression in place of a constant is not treated as a constant.
 #[test]
 fn what_is_read_only_as_a_constant_is_unsupported_in_another_form() {
     let mut tried_rows = 0;
@@ -194,8 +194,7 @@ fn what_is_read_only_as_a_constant_is_unsupported_in_another_form() {
     assert!(tried_rows > 40, "{tried_rows}");
 }
 
-/// A typedef of an `int`, with the attribute on the typedef, for the rows that hold everywhere; for the others on
-/// an entry with the row's tag.
+/// For rows that apply to every tag, the attribute is on a typedef of `int`. For the others, it is on an entry with the row's tag.
 #[test]
 fn attributes_that_are_not_understood_are_named() {
     use gimli::*;

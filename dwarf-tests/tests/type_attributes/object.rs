@@ -54,7 +54,7 @@ pub fn part(
     }
 }
 
-/// A base type.
+/// Returns a base type.
 pub fn base(label: &'static str, encoding: gimli::DwAte, bytes: u64) -> Part {
     part(
         1,
@@ -69,7 +69,7 @@ pub fn base(label: &'static str, encoding: gimli::DwAte, bytes: u64) -> Part {
 }
 
 impl Part {
-    /// With one more attribute.
+    /// Adds an attribute.
     pub fn with(mut self, name: gimli::DwAt, says: Says) -> Part {
         self.attributes.push((name, says));
         self
@@ -79,7 +79,7 @@ impl Part {
 fn attribute(says: &Says, labels: &BTreeMap<&str, usize>) -> Attribute {
     match says {
         Says::Number(number) => Attribute::number(*number),
-        // DW_FORM_sdata: one byte is enough for these.
+        // These numbers fit into one byte of DW_FORM_sdata.
         Says::Signed(number) => Attribute::Bytes(0x0d, vec![number.cast_unsigned() & 0x7f]),
         Says::Text(text) => Attribute::name(text),
         Says::Expression(bytes) => Attribute::expression(bytes),
@@ -94,8 +94,7 @@ fn attribute(says: &Says, labels: &BTreeMap<&str, usize>) -> Attribute {
     }
 }
 
-/// The code object: `parts` are the entries of the unit after a function with the variables among them whose
-/// depth is 2 and which come first.
+/// Returns the code object. `parts` are the entries of the unit after a function. Leading parts with depth 2 are variables in the function.
 pub fn object(language: u64, parts: &[Part]) -> Vec<u8> {
     let code = |depth, tag: gimli::DwTag, more: Vec<(u64, Attribute)>| Entry {
         tag: tag.0.into(),
@@ -141,7 +140,7 @@ pub fn object(language: u64, parts: &[Part]) -> Vec<u8> {
     ])
 }
 
-/// A stop of lanes 0 to 3 with these bytes at [`ADDRESS`]; v0 holds 40 plus the lane.
+/// Returns a stop of lanes 0 to 3 with these bytes at [`ADDRESS`]. v0 holds 40 plus the lane.
 fn wave(bytes: &[u8]) -> Snapshot {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let v0: Vec<String> = (0..64).map(|lane| (40 + lane).to_string()).collect();
@@ -195,12 +194,12 @@ pub fn seen(value: &VariableValue<'_>, types: &TypeTable, lane: Lane) -> Seen {
     }
 }
 
-/// A variable `v` of type `T` at [`ADDRESS`].
+/// Returns a variable `v` of type `T` at [`ADDRESS`].
 pub fn variable() -> Part {
     variable_at(&[&[0x03][..], &ADDRESS.to_le_bytes()].concat())
 }
 
-/// The same somewhere else.
+/// Returns a variable `v` of type `T` at another location.
 pub fn variable_at(location: &[u8]) -> Part {
     part(
         2,

@@ -29,9 +29,9 @@ fn lanes(parts: &[Part], bytes: &[u8]) -> Vec<Seen> {
     })
 }
 
-/// `struct __attribute__((scalar_storage_order("big-endian"))) { int a : 5; unsigned b : 11; short c; _Complex float z; }`
-/// with the values -3, 0x123, 0x0102 and 1 - 2i. The entries and the first four bytes are those that gcc 12 writes for
-/// x86-64: bits are counted from the highest of the first byte.
+/// The type is `struct __attribute__((scalar_storage_order("big-endian"))) { int a : 5; unsigned b : 11; short c; _Complex float z; }` with
+/// the values -3, 0x123, 0x0102 and 1 - 2i. The entries and the first four bytes are gcc 12's for x86-64: bits are counted from the highest
+/// bit of the first byte.
 #[test]
 fn bit_fields_in_big_endian_order_start_at_the_highest_bit() {
     let big = (DW_AT_endianity, n(1));
@@ -72,7 +72,7 @@ fn what_is_missing_of_a_big_endian_number_is_the_right_part() {
     ];
     let big = base("u16", DW_ATE_unsigned, 2).with(DW_AT_endianity, n(1));
     let parts = structure(2, members, vec![big]);
-    // constu 0xa5, stack_value as the low four bits, then nothing as the next four: a is in the high ones.
+    // The low four bits are from constu 0xa5, stack_value, and the next four are empty: a is in the high bits.
     let location = [0x10, 0xa5, 1, 0x9f, 0x9d, 4, 0, 0x9d, 12, 0];
     let all = [vec![variable_at(&location)], parts].concat();
     let seen = &lanes(&all, &[])[0];
@@ -127,7 +127,7 @@ fn payload(of: &'static str, fields: &[(&'static str, &'static str, u64)]) -> Ve
     [vec![ty_of], fields].concat()
 }
 
-/// `enum Shape { Circle { r: f32 }, Rect(u8, i32), Empty }` with a tag of one byte.
+/// The type is `enum Shape { Circle { r: f32 }, Rect(u8, i32), Empty }` with a tag of one byte.
 #[test]
 fn enumerations_of_rust_print_as_they_are_written() {
     let tag = member("", "u8", &[]);
@@ -159,8 +159,8 @@ fn enumerations_of_rust_print_as_they_are_written() {
     );
 }
 
-/// `Option<&u8>`: null is `None`, everything else is a reference. rustc gives no number to the variant that has all
-/// other values.
+/// The type is `Option<&u8>`: null is `None`, and every other value is a reference. rustc gives no number to the variant of all other
+/// values.
 #[test]
 fn a_niche_is_a_default_variant() {
     let tag = member("", "u64", &[]);
@@ -182,7 +182,7 @@ fn a_niche_is_a_default_variant() {
     );
 }
 
-/// A signed tag whose value is stored as unsigned: -1 in a byte is 255.
+/// A signed tag is stored as unsigned: -1 in a byte is 255.
 #[test]
 fn discriminants_count_as_their_type_says() {
     let tag = member("", "i8", &[]);
@@ -197,9 +197,9 @@ fn discriminants_count_as_their_type_says() {
     assert_eq!(text(&ordering, &[0; 8]), "Equal");
 }
 
-/// `type R (D : Integer) is record X : Integer; case D is when 1 => A : Integer; when 2 | 5 .. 7 => case D is when
-/// others => B : Integer; end case; when others => null; end case; end record` as gcc writes it for Ada: the
-/// discriminant is a member of the record, and the variants have plain members.
+/// The type is `type R (D : Integer) is record X : Integer; case D is when 1 => A : Integer; when 2 | 5 .. 7 => case D is when others => B
+/// : Integer; end case; when others => null; end case; end record`, as gcc describes it for Ada. The discriminant is a member of the
+/// record, and the variants have plain members.
 #[test]
 fn variants_of_ada_are_members_of_the_record() {
     let at = |offset| (DW_AT_data_member_location, n(offset));
@@ -244,7 +244,7 @@ fn variants_of_ada_are_members_of_the_record() {
     assert_eq!(text(&parts, &bytes(8)), "{d = 8, x = 4}");
 }
 
-/// `struct { int a : 3; int : 0; int b : 3; }`: an unnamed member without bits does not exist. A named one is a number without bits.
+/// In `struct { int a : 3; int : 0; int b : 3; }`, an unnamed member without bits does not exist. A named one is a number without bits.
 #[test]
 fn bit_fields_of_no_bits_have_no_value() {
     let bits = |size, start| [(DW_AT_bit_size, n(size)), (DW_AT_data_bit_offset, n(start))];
@@ -266,7 +266,7 @@ fn bit_fields_of_no_bits_have_no_value() {
     assert_eq!(text(&parts, &[2, 0xff, 0, 0]), "{a = 2, z = 0, b = -1}");
 }
 
-/// `type Arr is array (0 .. 9) of Boolean with Pack`: a bit for each; 0x2a5 = 0b10_1010_0101.
+/// The type is `type Arr is array (0 .. 9) of Boolean with Pack`, with a bit for each element. 0x2a5 = 0b10_1010_0101.
 #[test]
 fn truth_values_are_packed_into_bits() {
     let parts = [
@@ -289,7 +289,7 @@ fn truth_values_are_packed_into_bits() {
     );
 }
 
-/// Two rows 32 bytes apart of three columns 8 bytes apart: a section of a larger array.
+/// The array is a section of a larger array: two rows 32 bytes apart, of three columns 8 bytes apart.
 #[test]
 fn each_dimension_may_have_its_own_distance() {
     let stride = |bytes, count| [(DW_AT_byte_stride, n(bytes)), (DW_AT_count, n(count))];
@@ -301,11 +301,11 @@ fn each_dimension_may_have_its_own_distance() {
     ];
     let bytes: Vec<u8> = (0u32..14).flat_map(u32::to_le_bytes).collect();
     assert_eq!(text(&parts, &bytes), "{{0, 2, 4}, {8, 10, 12}}");
-    // From the first byte of the first element to the last of the last: 32 + 2 * 8 + 4.
+    // The value extends from the first byte of the first element to the last byte of the last: 32 + 2 * 8 + 4.
     assert_eq!(value_of(&parts, &bytes).bytes.len(), 52);
 }
 
-/// A section from the end to the start.
+/// The section of the array runs from its end to its start.
 #[test]
 fn a_negative_distance_is_not_understood() {
     let parts = [
@@ -325,7 +325,7 @@ fn a_negative_distance_is_not_understood() {
     assert!(what.contains("DW_AT_byte_stride"), "{what}");
 }
 
-/// `integer a(2, 3)` of Fortran: the first index varies fastest unless the entry says otherwise.
+/// In `integer a(2, 3)` of Fortran, the first index varies fastest unless the entry states otherwise.
 #[test]
 fn arrays_of_fortran_are_in_column_major_order() {
     let parts = |order: &[(DwAt, S)]| {
@@ -347,7 +347,7 @@ fn arrays_of_fortran_are_in_column_major_order() {
     assert_eq!(text(&[(DW_AT_ordering, n(0))]), "{{1, 2, 3}, {4, 5, 6}}");
 }
 
-/// `array (Color) of Integer`: the subrange says nothing, its type is the enumeration.
+/// In `array (Color) of Integer`, the subrange has no bounds, but its type is an enumeration.
 #[test]
 fn an_index_type_has_the_bounds() {
     let parts = [
@@ -376,7 +376,7 @@ fn an_index_type_has_the_bounds() {
     assert_eq!(text(&parts, &[1, 0, 0, 0, 2, 0, 0, 0]), "{1, 2}");
 }
 
-/// Without a name, and with the size of its type, a subrange is its type.
+/// A subrange without a name, and with the size of its type, equals its type.
 #[test]
 fn a_variable_of_a_subrange_is_a_number() {
     let bounds = [(DW_AT_lower_bound, n(1)), (DW_AT_upper_bound, n(10))];
@@ -393,7 +393,7 @@ fn a_variable_of_a_subrange_is_a_number() {
     };
     assert_eq!(named(&range(&[])), "int");
     assert_eq!(named(&range(&[name("Small")])), "Small");
-    // One of an enumeration, in one byte where the enumeration has four.
+    // The subrange is of an enumeration, in one byte instead of the enumeration's four.
     let color = [
         part(
             1,
@@ -418,11 +418,11 @@ fn a_variable_of_a_subrange_is_a_number() {
     assert_eq!(text(&color, &[3, 1, 1, 1]), "Red");
 }
 
-/// The length in a variable, as gfortran writes it for an argument of assumed length, differs from lane to lane: v0
-/// holds 40 and more, less 38 by an expression.
+/// The length in a variable, as gfortran describes an argument of assumed length, differs from lane to lane: v0 holds 40 and more, and an
+/// expression subtracts 38.
 #[test]
 fn a_string_is_as_long_as_its_lane_says() {
-    // The lane's dword of v0 as it is: regx 2560, push_lane, lit4, mul, offset; its value less 38.
+    // One expression gives the lane's dword of v0: regx 2560, push_lane, lit4, mul, offset. The other gives its value minus 38.
     let dword = [0x90, 0x80, 0x14, 0xe9, 3, 0x34, 0x1e, 0xe9, 4];
     let less = [&dword[..], &[0x94, 4, 0x08, 38, 0x1c, 0x9f]].concat();
     let length = part(
@@ -472,7 +472,7 @@ fn the_type_of_nullptr_has_one_value() {
     assert!(what.contains("DW_TAG_unspecified_type"), "{what}");
 }
 
-/// 0x8000 is -32768; in units of 2^-3 -4096, of 2^3 -262144, of 10^2 -3276800, of 2/7 -9362 and 2/7.
+/// 0x8000 is -32768. In units of 2^-3 it is -4096, of 2^3 -262144, of 10^2 -3276800, and of 2/7 -9362 and 2/7.
 #[test]
 fn fixed_point_numbers_have_all_their_digits() {
     let fixed = |scale: (DwAt, S)| vec![base("T", DW_ATE_signed_fixed, 2).with(scale.0, scale.1)];
@@ -514,7 +514,7 @@ fn pointers_to_members_are_added_to_the_object() {
     );
 }
 
-/// A structure is shown without the member that is not understood, with a note.
+/// A structure is shown without a member that is not understood, and with a note.
 #[test]
 fn one_member_costs_the_others_nothing() {
     let members = vec![
@@ -571,7 +571,7 @@ fn a_pointer_without_bits_shows_its_target_in_each_lane() {
         ]
     );
     assert!(seen.iter().all(|lane| lane.state == ValueState::Partial));
-    // In a structure, as the second of two parts: lit7, stack_value, piece 8, implicit_pointer, piece 8.
+    // The pointer is the second of two parts of a structure: lit7, stack_value, piece 8, implicit_pointer, piece 8.
     let parts = [
         &[0x37, 0x9f, 0x93, 8][..],
         &implicit_pointer(FIRST_IN_FUNCTION, 0),
@@ -589,7 +589,7 @@ fn a_pointer_without_bits_shows_its_target_in_each_lane() {
     assert_eq!(lanes(&all, &[])[1].text, "{n = 7, p = (int *) → 41}");
 }
 
-/// A pointer to the second element of an array in memory, and one to a value that no longer exists.
+/// One pointer points to the second element of an array in memory, and another to a value that no longer exists.
 #[test]
 fn a_pointer_without_bits_may_point_into_an_object() {
     let at = [&[0x03][..], &ADDRESS.to_le_bytes()].concat();
@@ -617,7 +617,7 @@ fn a_pointer_without_bits_may_point_into_an_object() {
     assert!(text(x(&[])).starts_with("(int *) → <"));
 }
 
-/// `T v` where T is a pointer to T, and v points to itself: following it ends.
+/// The variable is `T v`, where T is a pointer to T, and v points to itself. Following it ends.
 #[test]
 fn circles_of_pointers_without_bits_end() {
     let v = variable_at(&implicit_pointer(FIRST_IN_FUNCTION, 0));

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use dwarf_tests::{cores, fixture};
 use serde_json::Value;
 
-/// Every character that is obeyed, by hand from the Unicode character database 16.0: the categories Cc (without U+0000, which ends
+/// The characters that terminals interpret, by hand from the Unicode character database 16.0: the categories Cc (without U+0000, which ends
 /// names), Cf, Zl and Zp.
 const OBEYED: &[core::ops::RangeInclusive<u32>] = &[
     0x01..=0x1f,
@@ -52,14 +52,14 @@ fn is_obeyed(letter: char) -> bool {
         .any(|range| range.contains(&u32::from(letter)))
 }
 
-/// The kind of contents of names.
+/// The kind of contents in names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
-    /// All characters that are obeyed.
+    /// All characters that are interpreted.
     Characters,
-    /// Commands of CI systems at the start, after line ends of all kinds, and within.
+    /// Commands of CI systems: at the start, after line ends of all kinds, and in the middle.
     Commands,
-    /// A few of each, for names that have to be short, and have no end of a line.
+    /// A few of each, for names that must be short and contain no line end.
     Short,
 }
 
@@ -97,7 +97,7 @@ fn run<A: Into<OsString>>(arguments: Vec<A>) -> (String, String, u8) {
     (text(out), text(err), status)
 }
 
-/// Without the command's own colours: ESC, `[`, numbers, `m`.
+/// Removes the command's own colours: ESC, `[`, numbers, `m`.
 fn without_colours(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let mut plain = parts.next().unwrap().to_owned();
@@ -111,7 +111,7 @@ fn without_colours(text: &str) -> String {
     plain
 }
 
-/// Checks that nothing is obeyed.
+/// Checks that a terminal or a CI interprets nothing in a text.
 fn check_text(text: &str, what: &dyn core::fmt::Debug) {
     let text = without_colours(text);
     for line in text.split('\n') {
@@ -121,20 +121,20 @@ fn check_text(text: &str, what: &dyn core::fmt::Debug) {
         {
             panic!("{what:?}: U+{:04X} in {line:?}", u32::from(letter));
         }
-        // GitHub takes blanks before a command.
+        // GitHub accepts blanks before a command.
         assert!(!line.trim_start().starts_with("::"), "{what:?}: {line:?}");
         check_commands(line, what);
     }
 }
 
-/// GitHub's older commands, Azure's and TeamCity's can be anywhere in a line.
+/// Checks for GitHub's older commands, and Azure's and TeamCity's, which can be anywhere in a line.
 fn check_commands(line: &str, what: &dyn core::fmt::Debug) {
     for command in ["##[", "##vso[", "##teamcity["] {
         assert!(!line.contains(command), "{what:?}: {line:?}");
     }
 }
 
-/// Every text in a document, keys too.
+/// Collects every text in a document, including keys.
 fn texts(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) => found.push(text.clone()),
@@ -154,7 +154,7 @@ fn check_json(text: &str, names: &[String], what: &dyn core::fmt::Debug) {
     check_text(text, what);
     let mut found = Vec::new();
     for line in text.lines() {
-        // One document, or one a line.
+        // The output is one document, or one in each line.
         match serde_json::from_str(text).or_else(|_| serde_json::from_str::<Value>(line)) {
             Ok(value) => texts(&value, &mut found),
             Err(error) => panic!("{what:?}: {error}: {text}"),
@@ -169,7 +169,7 @@ fn check_json(text: &str, names: &[String], what: &dyn core::fmt::Debug) {
     }
 }
 
-/// The test's files.
+/// The files of a test.
 struct Files {
     folder: PathBuf,
     kind: Kind,
@@ -191,7 +191,7 @@ impl Files {
         evil(self.kind, name)
     }
 
-    /// A name for a file: of at most 255 bytes, and without `/`.
+    /// Returns a name for a file, with at most 255 bytes and without `/`.
     fn file_name(&self, name: &str) -> String {
         match self.kind {
             Kind::Characters => evil(Kind::Short, name),
@@ -206,7 +206,7 @@ impl Files {
         path.to_str().unwrap().to_owned()
     }
 
-    /// A case of the fixtures with other names.
+    /// Returns the object of a case with other names.
     fn object(&self, case: &str) -> Vec<u8> {
         let path = fixture("waves")
             .join(case)
@@ -214,7 +214,7 @@ impl Files {
         poison::object(&std::fs::read(path).unwrap(), &|name| self.name(name))
     }
 
-    /// Runs the command as text and as JSON, and checks both; `marks` are in the text, `names` in JSON.
+    /// Runs the command with text and with JSON output, and checks both. `marks` must be in the text, `names` in JSON.
     fn both(&self, arguments: &[&str], marks: &[&str], names: &[&str]) {
         self.text(arguments, marks);
         self.json(arguments, names);
@@ -258,7 +258,7 @@ fn wave(case: &str, name: &str) -> String {
         .to_owned()
 }
 
-/// Functions, variables, types, members, files, the producer, kernels, symbols, sections, and the path of the object itself.
+/// Names of functions, variables, types, members, files, producers, kernels, symbols and sections, and the object's own path.
 #[test]
 fn names_of_debugging_information() {
     for kind in KINDS {
@@ -300,7 +300,7 @@ fn names_of_debugging_information() {
                 "__clang_ocl_kern_imp_k",
             ],
         );
-        // Everything that the fixtures have waves in: `area`, `fill` and the kernel.
+        // The fixtures have waves in all of these: `area`, `fill` and the kernel.
         let mut seen = String::new();
         for number in WAVES {
             let wave = wave("structs", &format!("w{number:02}.json"));
@@ -369,10 +369,10 @@ fn names_of_debugging_information() {
     }
 }
 
-/// In `area`, in `fill` and in the kernel.
+/// The waves in `area`, in `fill` and in the kernel.
 const WAVES: [u32; 3] = [0, 5, 9];
 
-/// The index of names, which has places in the strings that are in the middle of others here.
+/// The index of names refers to positions that are now inside other strings.
 #[test]
 fn names_of_the_index() {
     for kind in KINDS {
@@ -390,7 +390,7 @@ fn names_of_the_index() {
     }
 }
 
-/// Parts of values, which only JSON lists one by one.
+/// Only JSON lists the parts of values one by one.
 #[test]
 fn names_of_members_round_trip() {
     for kind in KINDS {
@@ -409,7 +409,7 @@ fn names_of_members_round_trip() {
         ];
         files.json(&arguments, &["recs", "Rec", "col", "Color", "float"]);
         let (out, ..) = run([&arguments[..], &["--format", "json"]].concat());
-        // Values have the names of members and enumerators in them, as text for people.
+        // In text output, values contain the names of members and enumerators.
         assert!(
             out.contains(&mark("GREEN")) || out.contains(&mark("BLUE")),
             "{out}"
@@ -417,7 +417,7 @@ fn names_of_members_round_trip() {
     }
 }
 
-/// Members of archives, entries of bundles, sections of host objects: in lists, in failing selections, and in reports.
+/// Names of archive members, bundle entries and sections of host objects occur in lists, in failing selections, and in reports.
 #[test]
 fn names_of_containers() {
     for kind in KINDS {
@@ -447,7 +447,7 @@ fn names_of_containers() {
             (&bundle, ["entry", "another"], [id("entry"), id("another")]),
         ] {
             files.text(&["info", path], &names);
-            // Both fit, so that there is a choice.
+            // Two objects match, so that the choice is ambiguous.
             files.text(&["info", path, "--target", "gfx1100"], &[]);
             files.text(&["verify", path], &names);
             for arguments in [
@@ -462,7 +462,7 @@ fn names_of_containers() {
     }
 }
 
-/// Names in findings, in every format, with harmful paths, configuration and baseline.
+/// Findings contain names in every format, with harmful paths, configuration and baseline.
 #[test]
 fn names_in_what_is_checked() {
     for kind in KINDS {
@@ -506,7 +506,7 @@ fn names_in_what_is_checked() {
             let line = line.strip_prefix("::").unwrap();
             let (command, rest) = line.split_once(' ').unwrap();
             assert!(["error", "warning", "notice"].contains(&command), "{line}");
-            // The properties end at the first `::`, and none has one within.
+            // The properties end at the first `::`, and no property contains one.
             let (properties, _) = rest.split_once("::").unwrap();
             for property in properties.split(',') {
                 let (name, value) = property.split_once('=').unwrap();
@@ -521,7 +521,7 @@ fn names_in_what_is_checked() {
             out.contains(&mark("fill")) && out.contains(&mark("path")),
             "{out}"
         );
-        // A baseline of the past, with entries that are no longer found.
+        // The baseline is old, and has entries that are no longer found.
         let entry = |function: &str| {
             serde_json::json!({"rule": files.name("rule"), "producer": files.name("producer"),
                 "function": files.name(function), "kind": files.name("kind"), "files": [object]})
@@ -565,7 +565,7 @@ fn names_in_what_is_checked() {
         .iter()
         .enumerate()
         {
-            // JSON's escapes are TOML's, but for some of DEL and above, which need none.
+            // JSON escapes are valid in TOML, except for some characters from DEL on, which need no escape.
             let config = files.write(
                 &format!("{number}-{}", files.file_name("config")),
                 text.as_bytes(),
@@ -589,7 +589,7 @@ fn names_in_what_is_checked() {
     }
 }
 
-/// Names in errors: snapshots, requests and arguments, and files of the wrong kind.
+/// Errors contain names: from snapshots, requests and arguments, and from files of the wrong kind.
 #[test]
 fn names_in_errors() {
     for kind in KINDS {
@@ -702,7 +702,7 @@ fn names_in_errors() {
     }
 }
 
-/// Call stacks of cores, their code objects' addresses, and files that are given for them.
+/// Cores contain names: in call stacks, in the URIs of code objects, and in paths of given files.
 #[test]
 fn names_in_cores() {
     for kind in KINDS {
@@ -722,7 +722,7 @@ fn names_in_cores() {
             &["calls.cl"],
             &["calls.cl"],
         );
-        // The address of a code object in the runtime's list, replaced by a text of the same length.
+        // The URI of a code object in the runtime's list is replaced by a text of the same length.
         let mut other = core.clone();
         let wanted = b"memory://";
         let places: Vec<usize> = (0..other.len() - wanted.len())
@@ -745,7 +745,7 @@ fn names_in_cores() {
     }
 }
 
-/// Lines of the source, which a terminal gets from `core`.
+/// A terminal gets source lines from `core`.
 #[test]
 fn lines_of_the_source() {
     let files = Files::new(Kind::Characters);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The sections of a linked object by name, with the positions of their headers and contents.
+/// The sections of a linked object by name, with the offsets of their headers and contents.
 struct Elf {
     bytes: Vec<u8>,
     headers: BTreeMap<String, usize>,
@@ -16,7 +16,7 @@ fn u64_at(bytes: &[u8], at: usize) -> usize {
     usize::try_from(u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())).unwrap()
 }
 
-/// The text up to a zero.
+/// Returns the text up to a zero byte.
 fn text_at(bytes: &[u8], at: usize) -> String {
     let text = bytes[at..].split(|byte| *byte == 0).next().unwrap();
     String::from_utf8(text.to_vec()).unwrap()
@@ -49,7 +49,7 @@ impl Elf {
         Some(self.bytes[self.range(name)?].to_vec())
     }
 
-    /// Gives a section other contents, at the end of the file.
+    /// Replaces the contents of a section, by bytes at the end of the file.
     fn replace(&mut self, name: &str, contents: &[u8]) {
         self.bytes.resize(self.bytes.len().next_multiple_of(16), 0);
         let header = self.headers[name];
@@ -66,7 +66,7 @@ impl Elf {
     }
 }
 
-/// Strings after each other, each after a zero byte.
+/// Consecutive strings, each preceded by a zero byte.
 #[derive(Default)]
 struct Strings(Vec<u8>);
 
@@ -103,11 +103,11 @@ fn debug_strings(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
         return;
     };
     let mut strings = Strings::default();
-    // After a header of 8 bytes, an offset of 4 for each string.
+    // The header has 8 bytes, and each string an offset of 4 bytes.
     for at in offsets.skip(8).step_by(4).collect::<Vec<_>>() {
         let text = text_at(&old, u32_at(&elf.bytes, at));
         let offset = match text.as_str() {
-            // The directory of the compiler.
+            // This is the directory of the compiler.
             "." => strings.add("."),
             "" => strings.add(&name("producer")),
             text => strings.add(&name(text)),
@@ -117,13 +117,13 @@ fn debug_strings(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
     elf.replace(".debug_str", &strings.finish());
 }
 
-/// The line table's header, DWARF 5 §6.2.4: formats of directories and files, and their entries.
+/// Replaces the names in the line table's header, DWARF 5 §6.2.4: the formats of directories and files, and their entries.
 fn files(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
     let old = elf.section(".debug_line_str").unwrap();
     let mut strings = Strings::default();
     let mut at = elf.range(".debug_line").unwrap().start;
     assert_eq!(elf.bytes[at + 4..at + 6], [5, 0], "version 5");
-    // To opcode_base, after which the lengths of the standard opcodes follow.
+    // Skips to opcode_base, which the lengths of the standard opcodes follow.
     at += 17;
     at += usize::from(elf.bytes[at]);
     for is_file in [false, true] {
@@ -142,7 +142,7 @@ fn files(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
         for _ in 0..entries {
             for format in &formats {
                 match format {
-                    // A path, DW_FORM_line_strp.
+                    // A path, in DW_FORM_line_strp.
                     [1, 0x1f] => {
                         let text = text_at(&old, u32_at(&elf.bytes, at));
                         let text = if is_file { name(&text) } else { text };
@@ -150,7 +150,7 @@ fn files(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
                         elf.put(at, offset);
                         at += 4;
                     }
-                    // A number of a directory, DW_FORM_udata.
+                    // The number of a directory, in DW_FORM_udata.
                     [2, 0x0b | 0x0f] => at += 1,
                     // DW_FORM_data16.
                     [5, 0x1e] => at += 16,
@@ -179,7 +179,7 @@ fn symbols(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
     elf.replace(".strtab", &strings.finish());
 }
 
-/// Renames the kernel `k`, if it exists, in the metadata. They are `MessagePack`, in which texts follow their lengths.
+/// Renames the kernel `k`, if it exists, in the metadata. In `MessagePack`, the length of a text precedes it.
 fn metadata(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
     let Some(note) = elf.section(".note") else {
         return;
@@ -201,7 +201,7 @@ fn metadata(elf: &mut Elf, name: &dyn Fn(&str) -> String) {
         let new = [key, text(&new).as_slice()].concat();
         contents.splice(at..at + wanted.len(), new);
     }
-    // The size of the description, after the size of the owner's name; both are padded.
+    // The size of the description follows the size of the owner's name. Both parts are padded.
     let added = contents.len() - note.len();
     let size = u32::try_from(u32_at(&note, 4) + added).unwrap();
     contents[4..8].copy_from_slice(&size.to_le_bytes());
@@ -243,7 +243,7 @@ pub fn archive(members: &[(String, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// A bundle (Clang Offload Bundler): a magic, a count, and for each entry offset, size and ID.
+/// Returns a bundle (Clang Offload Bundler): a magic, a count, and for each entry its offset, size and ID.
 pub fn bundle(entries: &[(String, &[u8])]) -> Vec<u8> {
     let mut bytes = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
     let number = |number: usize| (number as u64).to_le_bytes();

@@ -1,5 +1,5 @@
-//! The examples of `verify --explain` are true. With the context of their setting, assembled by LLVM, the rule finds the wrong example, and
-//! no other rule reports more than a note. No rule finds the correct example.
+//! Checks the examples of `verify --explain`. In its setting, assembled by LLVM, the wrong example breaks the rule, and no other rule
+//! reports more than a note. The correct example breaks no rule.
 
 mod unit;
 
@@ -57,7 +57,7 @@ fn sections(sections: &Sections) -> String {
     info + &abbreviations + &bytes(".debug_loclists", &sections.lists)
 }
 
-/// A row's rule in `.debug_frame`: an entry of `f` with a CFA, and this.
+/// Returns a row's rule in `.debug_frame`: an entry of `f` with a CFA, and these instructions.
 fn frame_with(more: &[u8]) -> String {
     let more: Vec<_> = more.iter().map(u8::to_string).collect();
     let code = format!(
@@ -67,13 +67,13 @@ fn frame_with(more: &[u8]) -> String {
     format!(".cfi_sections .debug_frame\n{}", function("f", &code))
 }
 
-/// The instruction with this code and register whose operand is an expression.
+/// Returns an instruction with this code and register, whose operand is an expression.
 fn with_block(start: &[u8], text: &str) -> Vec<u8> {
     let block = expression(text, &BTreeMap::new());
     [start, &[block.len() as u8], &block].concat()
 }
 
-/// Tables for indices: each has two entries.
+/// The tables for indices, with two entries each.
 const TABLES: &str = "
 .section .debug_str,\"MS\",@progbits,1\n.asciz \"x\"\n.asciz \"y\"
 .section .debug_str_offsets,\"\",@progbits\n.long 12\n.short 5, 0\n.long 0, 2
@@ -82,7 +82,7 @@ const TABLES: &str = "
 .section .debug_rnglists,\"\",@progbits\n.long 24\n.short 5\n.byte 8, 0\n.long 2, 8, 12\n.byte 3, 0, 0x40, 0\n.byte 3, 0, 0x40, 0
 ";
 
-/// The whole of an example.
+/// Returns the complete source of an example.
 fn source(setting: Setting, text: &str) -> String {
     let nops = |name| function(name, &("s_nop 0\n".repeat(7) + "s_setpc_b64 s[30:31]"));
     let code = nops("f") + &nops("g");
@@ -263,7 +263,7 @@ fn findings(file: &[u8], setting: Setting) -> Vec<Finding> {
     let program = Program::load(&object).unwrap();
     let mut selection = Selection::default();
     if !matches!(setting, Setting::Code | Setting::Function | Setting::Lanes) {
-        // The code around is made up.
+        // The code around the example is invented.
         selection.choose([(MACHINE_CODE, Choice::Allow)]).unwrap();
     }
     // Some rules run only on request.
@@ -279,13 +279,13 @@ impl Drop for Folder {
     }
 }
 
-/// Rules without an example, because only files of megabytes break them, or no assembler can write the broken form.
+/// Rules without an example: only files of megabytes break them, or no assembler can write the broken form.
 const WITHOUT: &[&str] = &["cfi-too-large", "names-too-large", "relocation-unknown"];
 
-/// Rules whose example is wrong under a condition, which lowers the level by one.
+/// Rules whose example is wrong only under a condition, which lowers the level by one.
 const CONDITIONAL: &[&str] = &["cfi-cfa-realigned"];
 
-/// The function whose code `Setting::Lanes` tells, and one after it.
+/// The function whose lanes `Setting::Lanes` describes, and the next function.
 const OF_LANES: &str = "v_cmp_lt_u32 vcc, v0, v1
 s_and_saveexec_b64 s[4:5], vcc
 v_mov_b32 v2, v0
@@ -295,14 +295,14 @@ v_mov_b32 v3, v2
 s_mov_b64 exec, s[6:7]
 s_setpc_b64 s[30:31]";
 
-/// Additional findings, because the mistake loses something or shows twice.
+/// Additional findings, because the mistake loses something or is reported twice.
 const FOLLOWS: &[(&str, &[&str])] = &[
     ("cfi-entry-length", &["cfi-function-without-fde"]),
     ("cfi-cie-pointer", &["cfi-function-without-fde"]),
     ("cfi-version", &["cfi-function-without-fde"]),
     ("cfi-terminator", &["cfi-function-without-fde"]),
     ("cfi-range-not-function", &["cfi-function-without-fde"]),
-    // The fields after the addresses are read from other bytes.
+    // The fields after the addresses are read from the wrong bytes.
     (
         "cfi-address-size",
         &[

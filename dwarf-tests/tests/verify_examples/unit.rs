@@ -1,5 +1,5 @@
-//! Builds entries of `.debug_info` from text like llvm-dwarfdump's: an entry's attributes and children are indented by two more spaces.
-//! References name the entry.
+//! Builds entries of `.debug_info` from text like llvm-dwarfdump's. An entry's attributes and children are indented by two more spaces.
+//! References use the names of entries.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub fn expression(text: &str, labels: &BTreeMap<String, u64>) -> Vec<u8> {
     parsed.encode(Encoding::AMDGPU).expect("an encoding")
 }
 
-/// The number of a name of DWARF 5 or of the extensions.
+/// Returns the number of a name of DWARF 5 or of the extensions.
 fn number(name: &str) -> u16 {
     let extensions = [
         ("DW_AT_LLVM_active_lane", 0x3e08),
@@ -63,7 +63,7 @@ fn number(name: &str) -> u16 {
 struct Entry {
     tag: &'static str,
     label: Option<String>,
-    /// Name and value; for a location list its lines.
+    /// The name and value of each attribute, and for a location list its lines.
     attributes: Vec<(String, String, Vec<String>)>,
     children: Vec<Entry>,
 }
@@ -128,7 +128,7 @@ impl Entry {
         }
     }
 
-    /// Adds the attributes that every entry of its kind has.
+    /// Adds the attributes that every entry with its tag has.
     fn complete(&mut self) {
         let label = self.label.clone();
         if let Some(label) = label.filter(|_| self.tag != "DW_TAG_dwarf_procedure") {
@@ -148,7 +148,7 @@ impl Entry {
     }
 }
 
-/// The unit of these entries, which are below its own unless the first is that.
+/// Builds the unit of these entries. They are children of the unit's entry, unless the first is the unit's entry.
 pub fn unit(text: &str) -> Sections {
     let mut entries = read(text);
     let mut unit = if entries
@@ -169,7 +169,7 @@ pub fn unit(text: &str) -> Sections {
         unit.add("DW_AT_high_pc", (2 * SIZE).to_string());
     }
     unit.complete();
-    // References need offsets, and expressions with offsets in them may grow.
+    // References need offsets, and expressions that contain offsets may grow.
     let mut labels = BTreeMap::new();
     loop {
         let mut sections = Sections {

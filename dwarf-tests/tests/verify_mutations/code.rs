@@ -9,10 +9,10 @@ use super::mutations::{Mutation, any};
 use super::subject::{Subject, instructions};
 
 const PC: u64 = 16;
-/// s32 and s33: stack and frame pointer.
+/// s32 and s33, the stack pointer and the frame pointer.
 const STACK: u64 = 64;
 const FRAME: u64 = 65;
-/// s34 to s39, which functions preserve.
+/// s34 to s39, which are callee-saved.
 const PRESERVED: Range<u64> = 66..72;
 
 /// Returns true if a register is one of v40 to v47, which are callee-saved, in either wave size.
@@ -43,7 +43,7 @@ fn edit(
     subject.rewrite(fde, &list)
 }
 
-/// Any of the places at which `is_it` holds.
+/// Returns a random position at which `is_it` holds.
 fn place(list: &[I<'_>], random: &mut Random, is_it: impl Fn(&I<'_>) -> bool) -> Option<usize> {
     let places: Vec<usize> = (0..list.len()).filter(|at| is_it(&list[*at])).collect();
     any(&places, random).copied()
@@ -64,7 +64,7 @@ fn is_advance(instruction: &I<'_>) -> bool {
     )
 }
 
-/// The parts of a list between advances.
+/// Returns the parts of a list between advances.
 fn rows(list: &[I<'_>]) -> Vec<Range<usize>> {
     let mut rows = Vec::new();
     let mut start = 0;
@@ -78,7 +78,7 @@ fn rows(list: &[I<'_>]) -> Vec<Range<usize>> {
     rows
 }
 
-/// Damage that only the code reveals.
+/// Kinds of damage that only the code reveals.
 pub const CODE: &[Mutation] = &[
     Mutation {
         what: "the frame pointer does not become the register of the CFA",
@@ -143,7 +143,7 @@ pub const CODE: &[Mutation] = &[
                     _ => false,
                 })?;
                 if let I::OffsetExtended { register, offset } = list[at] {
-                    // A dword of all lanes further.
+                    // The slot moves by a dword of all lanes.
                     list[at] = I::OffsetExtended {
                         register,
                         offset: offset + 64,
@@ -174,7 +174,7 @@ pub const CODE: &[Mutation] = &[
         rules: &["cfi-wrong-place"],
         apply: |subject, random| {
             edit(subject, random, |list, _| {
-                // The row that moves the return address away from its registers, and the one before it.
+                // The row that moves the return address to other registers, and the row before it.
                 let rows = rows(list);
                 let second = (2..rows.len()).find(|row| {
                     let mut row = list[rows[*row].clone()].iter();

@@ -22,7 +22,7 @@ use subject::Subject;
 const EACH: usize = 6;
 
 fn subjects() -> Vec<Subject> {
-    // Buffer and flat scratch, both wave sizes, optimised and not.
+    // The files use buffer and flat scratch, have both wave sizes, and are optimized and unoptimized.
     let names = [
         "calls-gfx90a-O2",
         "calls-gfx1030-O0",
@@ -38,7 +38,7 @@ fn subjects() -> Vec<Subject> {
         .collect()
 }
 
-/// Tries each kind; gives how many were made, and those that were not found.
+/// Tries each kind. Returns the number of mutations, and the ones that were not found.
 fn run(kinds: &[&[Mutation]], seed: u64) -> (usize, Vec<String>) {
     let subjects = subjects();
     assert!(subjects.len() >= 5, "objects are missing");
@@ -46,7 +46,7 @@ fn run(kinds: &[&[Mutation]], seed: u64) -> (usize, Vec<String>) {
     let (mut done, mut missed) = (0, Vec::new());
     for mutation in kinds.iter().copied().flatten() {
         let mut times = 0;
-        // Not every entry has the parts that a kind changes.
+        // Some entries do not have the parts that a kind changes.
         for attempt in 0..60 * EACH {
             if times == EACH {
                 break;
@@ -75,8 +75,8 @@ fn every_mutation_is_found() {
     assert!(done >= 200 && missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// Rows that are well formed and wrong. The rules report nothing if the code does not show it: a register without its rule may be written
-/// only by loads from untracked memory.
+/// The rows are well formed and wrong. The rules report nothing if the code does not show the error: a register without a rule may be
+/// written only by loads from untracked memory.
 #[test]
 fn most_of_what_only_the_code_shows_is_found() {
     let (done, missed) = run(&[CODE], 2026);
@@ -88,7 +88,7 @@ fn most_of_what_only_the_code_shows_is_found() {
     assert!(missed.len() * 10 <= done);
 }
 
-/// Findings of a file, by all rules or by one alone.
+/// Returns the findings of a file, by all rules or by a single rule.
 fn findings(data: &[u8], rule: Option<&str>) -> Vec<Finding> {
     let Ok(object) = CodeObject::parse(data) else {
         return Vec::new();
@@ -103,7 +103,7 @@ fn findings(data: &[u8], rule: Option<&str>) -> Vec<Finding> {
     verify_with(&program, &selection, NonZeroUsize::MIN).findings
 }
 
-/// A rule that runs alone finds the same as among all rules, although checks that it does not need are skipped.
+/// A rule that runs alone has the same findings as among all rules, although checks that it does not need are skipped.
 #[test]
 fn a_rule_alone_finds_what_it_finds_among_all() {
     let subjects = subjects();
@@ -127,7 +127,7 @@ fn a_rule_alone_finds_what_it_finds_among_all() {
             rules.insert(rule);
         }
     }
-    // Of every part of `verify`.
+    // The rules come from every part of `verify`.
     for start in [
         "cfi-entry",
         "cfi-row",

@@ -8,18 +8,18 @@ use super::subject::{Subject, instructions};
 /// A kind of damage.
 pub struct Mutation {
     pub what: &'static str,
-    /// The rules of which one must find it.
+    /// The rules, at least one of which must find the damage.
     pub rules: &'static [&'static str],
     /// Returns the damaged file. Returns None if the chosen entry has nothing of this kind to damage.
     pub apply: fn(&Subject, &mut Random) -> Option<Vec<u8>>,
 }
 
 const PC: u64 = 16;
-/// s4, and the number that would be s64 if there were no gap.
+/// The numbers of s4, and the number that s64 would have if there were no gap.
 const S4: u64 = 36;
 const RESERVED: u64 = 96;
 
-/// Any of a list. `None` if there is none.
+/// Returns a random element of a list, or `None` if the list is empty.
 pub fn any<'t, T>(list: &'t [T], random: &mut Random) -> Option<&'t T> {
     match list.len() {
         0 => None,
@@ -108,7 +108,7 @@ fn replace(bytes: &mut [u8], old: &[u8], new: &[u8]) -> bool {
     true
 }
 
-/// Damage to the entries themselves.
+/// Kinds of damage to the entries themselves.
 pub const ENTRIES: &[Mutation] = &[
     Mutation {
         what: "the section is cut within its last entry",
@@ -156,7 +156,7 @@ pub const ENTRIES: &[Mutation] = &[
     Mutation {
         what: "the augmentation is unknown",
         rules: &["cfi-augmentation"],
-        // The fields after it are read from the bytes after it, which does not matter.
+        // The following fields are then read from other bytes, which does not matter.
         apply: |subject, random| in_cie(subject, random, 9, b"x\0"),
     },
     Mutation {
@@ -176,7 +176,7 @@ pub const ENTRIES: &[Mutation] = &[
     },
 ];
 
-/// Damage to the code ranges of entries.
+/// Kinds of damage to the code ranges of entries.
 pub const RANGES: &[Mutation] = &[
     Mutation {
         what: "an entry starts a word too late",
@@ -222,7 +222,7 @@ pub const RANGES: &[Mutation] = &[
     },
 ];
 
-/// Damage to single instructions.
+/// Kinds of damage to single instructions.
 pub const INSTRUCTIONS: &[Mutation] = &[
     Mutation {
         what: "an instruction has a code that means nothing",
@@ -315,7 +315,7 @@ pub const INSTRUCTIONS: &[Mutation] = &[
         rules: &["cfi-cfa-unscaled"],
         apply: |subject, random| {
             change_one(subject, random, |instruction| match instruction {
-                // regx s32, where scratch is reached by scratch_*.
+                // regx s32, on processors that access scratch by scratch_*.
                 I::DefCfaExpression {
                     expression: [0x90, 64, ..],
                 } => Some(I::LlvmDefAspaceCfa {
@@ -374,7 +374,7 @@ pub const INSTRUCTIONS: &[Mutation] = &[
     },
 ];
 
-/// Damage to expressions.
+/// Kinds of damage to expressions.
 pub const EXPRESSIONS: &[Mutation] = &[
     Mutation {
         what: "an expression asks for the lane",

@@ -10,7 +10,7 @@ use hetdwarf::inspect::Program;
 use hetdwarf::object::CodeObject;
 use hetdwarf::verify::{Finding, verify};
 
-/// A file, and where its call frame information is.
+/// A file, with the position of its call frame information.
 pub struct Subject {
     pub name: String,
     pub data: Vec<u8>,
@@ -49,7 +49,7 @@ impl Subject {
         let size = usize::try_from(section.size).unwrap();
         let word = |at: usize| u64::from_le_bytes(data[at..at + 8].try_into().unwrap());
         let headers = usize::try_from(word(40)).unwrap();
-        // The header of 64 bytes with this offset in the file; the size follows it.
+        // Searches for the section header of 64 bytes with this file offset. The size follows the offset.
         let header = (0..)
             .map(|number| headers + 64 * number)
             .find(|header| word(header + 24) == section.offset && word(header + 32) == section.size)
@@ -83,7 +83,7 @@ impl Subject {
         entries.collect().unwrap()
     }
 
-    /// The file with other bytes at an offset of the section.
+    /// Returns the file with other bytes at an offset of the section.
     pub fn put(&self, offset: u64, bytes: &[u8]) -> Vec<u8> {
         let mut data = self.data.clone();
         let at = self.section.start + usize::try_from(offset).unwrap();
@@ -105,7 +105,7 @@ impl Subject {
         Some(self.put(fde.instructions_offset, &bytes))
     }
 
-    /// The findings that the damaged file has and the whole one has not.
+    /// Returns the findings that the damaged file has and the original has not.
     pub fn new_findings(&self, data: &[u8]) -> Vec<Finding> {
         let mut findings = check(data);
         findings.retain(|finding| !self.before.contains(&identity(finding)));
@@ -113,7 +113,7 @@ impl Subject {
     }
 }
 
-/// The instructions of an entry, without padding.
+/// Returns the instructions of an entry, without padding.
 pub fn instructions<'a>(fde: &Fde<'a>) -> Vec<Instruction<'a>> {
     let mut list: Vec<_> = Instructions::new(fde.instructions, 0, 8, ".debug_frame")
         .map(|item| Ok(item.instruction))

@@ -71,7 +71,7 @@ fn words_are_masks_of_all_lanes_or_none() {
         [Value::Bit(false), Value::Unknown, word(u32::MAX)]
     );
     assert_eq!(word(5).not(), word(!5));
-    // The bits of a sum differ from those of its operand.
+    // A sum and its operand have different bits.
     let none = Decisions::default();
     let and = |value| Bitwise::AND.apply(value, Value::Bit(true), &none);
     let inverted = false;

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::or_unknown;
 use crate::style::{BOLD, FAINT};
 
-/// The state of waves at a barrier, whether they were saved as running or as stopped.
+/// The text for waves at a barrier, regardless of whether they were saved as running or as stopped.
 const WAITING: &str = "waiting";
 
 /// Groups of a document with the same stack and state, as one line.
@@ -32,7 +32,8 @@ impl<'p> Printer<'p> {
         rows.iter().try_for_each(|row| self.row(row, out))
     }
 
-    /// Returns the lines. Waves that wait at a barrier with the same stack are on one line, because their state says nothing about a hang.
+    /// Returns the lines. Waves that wait at a barrier with the same stack share a line, because whether they were saved as running or
+    /// stopped says nothing about a hang.
     fn rows(&self) -> Vec<Row<'p>> {
         let workgroups = self.document.workgroups.iter();
         let waiting: BTreeSet<usize> = workgroups
@@ -87,7 +88,7 @@ impl<'p> Printer<'p> {
         let plural = if row.waves.len() == 1 { "" } else { "s" };
         let numbers = numbers(&row.waves, self.all);
         let end = format!("  wave{plural} {numbers}");
-        // Callers are left out first if the line is too long.
+        // If the line is too long, callers are left out first.
         let taken = [&start, &kernel, &at, &end].map(|text| text.chars().count());
         let room = self.width.saturating_sub(taken.iter().sum());
         let from = match self.all || from.chars().count() <= room {

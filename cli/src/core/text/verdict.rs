@@ -15,7 +15,7 @@ use crate::lanes::ranges;
 use crate::style::{ALARM, BOLD, FAINT};
 use crate::wrap::filled;
 
-/// The most lanes and candidates that are listed, and the most waves of a hang with source lines.
+/// The most lanes and candidates that are listed, and the most waves of a hang whose source lines are printed.
 const LANES: usize = 4;
 const CANDIDATES: usize = 4;
 const LINES: usize = 4;

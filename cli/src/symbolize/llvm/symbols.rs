@@ -20,7 +20,7 @@ pub(super) struct Named<'a> {
     pub(super) file: Option<&'a str>,
 }
 
-/// The symbols of a code object by address, one at each.
+/// The symbols of a code object, at most one per address, sorted by address.
 #[derive(Debug, Default)]
 pub(super) struct Symbols<'a> {
     by_address: Vec<Named<'a>>,

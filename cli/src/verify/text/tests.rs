@@ -1,4 +1,4 @@
-//! What people see, without colours.
+//! Tests the text that people see, without colours.
 
 use super::*;
 use hetdwarf::report::{CheckedFile, SourceDocument};

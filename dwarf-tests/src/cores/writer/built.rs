@@ -5,7 +5,7 @@ use super::set64;
 /// A part of the process's memory.
 #[derive(Clone, Debug)]
 pub struct Region {
-    /// Its address.
+    /// The address.
     pub address: u64,
     /// The contents.
     pub bytes: Vec<u8>,
@@ -16,7 +16,7 @@ pub struct Region {
 /// A process at the time of its crash.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// Its memory.
+    /// The memory.
     pub regions: Vec<Region>,
     /// The contents of the note.
     pub note: Vec<u8>,

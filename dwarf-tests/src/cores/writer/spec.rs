@@ -56,7 +56,7 @@ impl CoreSpec {
 /// A queue for kernels.
 #[derive(Clone, Debug)]
 pub struct QueueSpec {
-    /// Its number.
+    /// The number of the queue.
     pub id: u32,
     /// The number of packets of the ring.
     pub packets: u32,

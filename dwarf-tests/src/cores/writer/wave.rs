@@ -9,7 +9,7 @@ use crate::cores::generation::{Generation, halves};
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "fields as in the description of the format")]
 pub struct WaveSpec {
-    /// The seed of its registers.
+    /// The seed of the register values.
     pub seed: u32,
     pub lanes: u32,
     pub vgprs: u32,
@@ -36,7 +36,7 @@ pub struct WaveSpec {
     pub is_stopped: bool,
     pub was_halted: bool,
     pub was_in_handler: bool,
-    /// True if it was launched without initialized trap temporaries.
+    /// True if the wave was launched without initialized trap temporaries.
     pub is_marked: bool,
     pub trap_id: u32,
     pub packet_index: u32,
@@ -49,9 +49,9 @@ pub struct WaveSpec {
 /// The state of another gfx1100 wave, without LDS.
 #[derive(Clone, Debug)]
 pub struct Copied {
-    /// Its record.
+    /// The saved record.
     pub record: Arc<[u8]>,
-    /// The start of its scratch.
+    /// The start of the scratch.
     pub scratch: Arc<[u8]>,
 }
 

@@ -7,8 +7,7 @@ use crate::gimli_oracle::world::{
 };
 
 impl Generator<'_, '_> {
-    /// Generates a location that is not a memory address, or also an address if `most` is given. Returns the number of bits that it has at
-    /// least.
+    /// Generates a location that is not a memory address, or also an address if `most` is given. Returns its minimum number of bits.
     pub(super) fn location(&mut self, most: Option<u64>) -> u64 {
         let memory = most.is_some();
         match self.random.below(if memory { 8 } else { 5 }) {

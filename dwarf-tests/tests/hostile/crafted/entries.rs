@@ -35,7 +35,7 @@ pub fn entry(depth: usize, tag: u64, attributes: Vec<(u64, A)>) -> Entry {
     }
 }
 
-/// Code from 0x1000 to 0x2000.
+/// Returns an entry with code from 0x1000 to 0x2000.
 pub fn code(tag: u64, depth: usize, mut attributes: Vec<(u64, A)>) -> Entry {
     attributes.extend([(LOW_PC, A::address(0x1000)), (HIGH_PC, A::number(0x1000))]);
     entry(depth, tag, attributes)

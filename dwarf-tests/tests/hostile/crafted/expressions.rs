@@ -31,7 +31,7 @@ pub fn encode(text: &str) -> Vec<u8> {
         .unwrap()
 }
 
-/// Every entry is this expression; every location list has it so many times.
+/// A resolver in which every entry has this expression, and every location list has it this many times.
 pub struct Everywhere {
     pub expression: Vec<u8>,
     pub times: usize,
@@ -48,7 +48,7 @@ impl<'a> Resolver<'a> for &'a Everywhere {
     }
 
     fn base_type(&self, _: Unit, offset: u64) -> Result<BaseType> {
-        // Types of any size, up to the largest.
+        // Types have any size, up to the largest.
         let bits = u32::try_from(offset.saturating_mul(8)).unwrap_or(u32::MAX);
         if offset == 3 {
             Err(Error::from(SpecRule::NotABaseType))
@@ -100,7 +100,7 @@ pub fn evaluate_within(bytes: &[u8], frame_base: &[u8], everywhere: &Everywhere,
     .unwrap();
 }
 
-/// Evaluates in every way, and reads and writes the results.
+/// Evaluates an expression in every way, and reads and writes the results.
 fn evaluate_all(bytes: &[u8], everywhere: &Everywhere) {
     let mut wave = Zeros(WaveSize::Wave64);
     let arena = Arena::new();
@@ -143,7 +143,7 @@ fn evaluate_all(bytes: &[u8], everywhere: &Everywhere) {
 
 pub fn expressions(scale: usize) {
     let many = |text: &str, count: usize| vec![text; count].join(", ");
-    // Location 0 has many places; entry 1 is the expression itself.
+    // Location 0 is a list with many places, and entry 1 is the expression itself.
     let list = |expression: &str, times| Everywhere {
         expression: encode(expression),
         times,
@@ -313,10 +313,10 @@ pub fn expressions(scale: usize) {
             list("", 1),
         ),
     ];
-    // A loop that goes through a long expression again and again to find out where operations start.
+    // A loop repeatedly decodes a long expression to find the starts of operations.
     let far = format!("{}, DW_OP_skip -30003", many("DW_OP_nop", 30_000));
     cases.push(("a long loop", far, list("", 1)));
-    // Branches to two places in turn.
+    // Branches go to two targets in turn.
     cases.push((
         "two far branches",
         format!(

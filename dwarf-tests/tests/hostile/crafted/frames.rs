@@ -11,7 +11,7 @@ use hetdwarf::location::Arena;
 use crate::elf::{code_object, uleb};
 use crate::guard::Guard;
 
-/// `.debug_frame` with one CIE and one FDE for 0x1000 to 0x2000.
+/// Returns `.debug_frame` with one CIE, and one FDE for 0x1000 to 0x2000.
 pub fn debug_frame(initial: &[u8], instructions: &[u8]) -> Vec<u8> {
     let mut section = Vec::new();
     let mut entry = |body: Vec<u8>| {
@@ -89,7 +89,7 @@ pub fn call_frame_information(scale: usize) {
             vec![0x0f, 3, 0x2f, 0xfd, 0xff],
             vec![],
         ),
-        // Every register is where the next one says.
+        // Every register is in the next register.
         (
             "registers in each other",
             vec![0x0c, 33, 0],
@@ -106,7 +106,7 @@ pub fn call_frame_information(scale: usize) {
                 })
                 .collect(),
         ),
-        // The CFA is 16 more in each frame, so that no two are the same.
+        // The CFA grows by 16 in each frame, so that all frames differ.
         (
             "a long function that calls itself",
             vec![0x0c, 17, 0],
@@ -116,7 +116,7 @@ pub fn call_frame_information(scale: usize) {
             ]
             .concat(),
         ),
-        // Each evaluation asks for the caller's registers, which are wherever evaluations say.
+        // Each evaluation needs the caller's registers, whose locations also need evaluations.
         (
             "registers by entry values in each other",
             vec![
@@ -165,7 +165,7 @@ pub fn call_frame_information(scale: usize) {
             let calls_itself = name.contains("calls itself") || name.contains("entry values");
             assert!(stack.frames().len() == 1024 || !calls_itself);
             assert!(stack.frames().len() <= 1024);
-            // Each rule gives a value or an error.
+            // Each rule results in a value or an error.
             for frame in stack.frames().take(3) {
                 for number in (32..107).filter_map(Register::from_number) {
                     let _ = frame.register(number);

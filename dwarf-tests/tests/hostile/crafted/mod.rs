@@ -1,4 +1,4 @@
-//! Crafted hostile input, by its contents.
+//! Hostile input that is crafted by hand, grouped by its contents.
 
 mod entries;
 mod expressions;

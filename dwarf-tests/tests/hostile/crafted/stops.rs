@@ -11,7 +11,7 @@ use crate::guard::Guard;
 
 /// Returns files with many variables and calls, each of which is within its own limits, and true if there are variables at 0x1010.
 pub fn stop_files(scale: usize) -> Vec<(&'static str, Vec<u8>, bool)> {
-    // An expression that never ends, with and without asking for the lane first.
+    // These expressions never end. The second one first asks for the lane.
     let (endless, endless_by_lane) = ([0x2f, 0xfd, 0xff], [0xe9, 0x03, 0x2f, 0xfd, 0xff]);
     let function = |attributes| code(SUBPROGRAM, 1, attributes);
     let variable = |location| {
@@ -38,7 +38,7 @@ pub fn stop_files(scale: usize) -> Vec<(&'static str, Vec<u8>, bool)> {
             vec![variable(A::expression(location)); 50 * scale],
         )
     };
-    // Variable N is entry 3 + N, and is where the next one is.
+    // Variable N is entry 3 + N. Its location calls the next variable.
     let count = 3_000 * scale;
     let calls = (0..count).map(|n| variable(A::Call((3 + n + 1).min(2 + count))));
     let nested = |tag, origin: Option<usize>, count: usize| {
@@ -55,7 +55,7 @@ pub fn stop_files(scale: usize) -> Vec<(&'static str, Vec<u8>, bool)> {
         entries.push(entry(1, ARRAY, vec![(TYPE, A::Entry(1))]));
         entries.push(entry(2, SUBRANGE, vec![(UPPER_BOUND, A::number(1 << 40))]));
         entries.push(function(vec![]));
-        // Private memory at address 0: each lane's own.
+        // Address 0 of private memory differs for each lane.
         let location = A::expression(&[0x30, 0x35, 0xe9, 0x02]);
         let attributes = vec![
             (NAME, A::name("v")),
@@ -101,7 +101,7 @@ pub fn stop_files(scale: usize) -> Vec<(&'static str, Vec<u8>, bool)> {
         ("blocks", nested(BLOCK, None, 6_000 * scale), false),
         ("large arrays in every lane", arrays, true),
     ];
-    // As many frames as are unwound, all in the same function.
+    // The stack has as many frames as are unwound, all in the same function.
     let rules = [0x16, 33, 3, 0x23, 16, 0x96, 0x08, 16];
     let frames = debug_frame(&[0x0c, 33, 0], &rules);
     let file = |(name, entries, has_variables): (_, Vec<Entry>, _)| {
@@ -131,7 +131,7 @@ pub fn whole_stops(scale: usize) {
     guard.finish("whole stops made to do harm");
 }
 
-/// A wave that has stopped at 0x1010, where the files made here have a function.
+/// Returns a wave that stopped at 0x1010, inside a function of these files.
 pub fn stopped_wave() -> String {
     let memory = "00".repeat(4096);
     format!(

@@ -29,7 +29,7 @@ fn unit(ty: usize, types: Vec<Entry>) -> Vec<Entry> {
     entries
 }
 
-/// Arrays of arrays, each of so many elements.
+/// Returns nested array types, each with this many elements.
 fn arrays(depth: usize, most: u64) -> Vec<Entry> {
     let mut entries = vec![int(1)];
     for level in 0..depth {
@@ -40,7 +40,7 @@ fn arrays(depth: usize, most: u64) -> Vec<Entry> {
     entries
 }
 
-/// Files whose entries and types are made to do harm.
+/// Returns files with hostile entries and types.
 pub fn type_files(scale: usize) -> Vec<(&'static str, Vec<u8>)> {
     let structure = |depth: usize, members: &[usize]| {
         let mut entries = vec![entry(
@@ -58,12 +58,12 @@ pub fn type_files(scale: usize) -> Vec<(&'static str, Vec<u8>)> {
         }
         entries
     };
-    // Each structure has two of the next one.
+    // Each structure contains the next one twice.
     let doubling: Vec<Entry> = (0..60)
         .flat_map(|level| structure(1, &[3 + (level + 1) * 3, 3 + (level + 1) * 3]))
         .chain([int(1)])
         .collect();
-    // Each typedef is of the next one.
+    // Each typedef refers to the next one.
     let long: Vec<Entry> = (0..2_000 * scale)
         .map(|level| named(TYPEDEF, 1, "t", 4 + level))
         .chain([int(1)])
@@ -86,7 +86,7 @@ pub fn type_files(scale: usize) -> Vec<(&'static str, Vec<u8>)> {
     let huge_variables: Vec<Entry> = {
         let mut entries = unit(3, arrays(1, 1 << 40));
         let variable = entries[2].clone();
-        // At the place of the first one, so that the types keep their numbers, are 300 of them.
+        // More variables follow the first one. The types keep their numbers.
         entries.extend([code(SUBPROGRAM, 1, vec![(NAME, A::name("g"))])]);
         entries.extend(vec![
             Entry {
@@ -167,7 +167,7 @@ pub fn type_files(scale: usize) -> Vec<(&'static str, Vec<u8>)> {
         }),
         ("a variable that calls itself", {
             let mut entries = unit(3, vec![int(1)]);
-            // The variable's offset is not known here: every entry near it is tried.
+            // The offset of the variable is unknown here, so every offset near it is called.
             let calls: Vec<u8> = (12..60u8).flat_map(|offset| [0x98, offset, 0]).collect();
             entries[2].attributes[2].1 = A::expression(&calls);
             entries
