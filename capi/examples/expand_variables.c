@@ -99,15 +99,18 @@ static void print_type(const hetdwarf_types *types, uint64_t number, int depth, 
   for (size_t at = 0; at < type.enumerator_count; at++) {
     hetdwarf_enumerator enumerator = HETDWARF_INIT(hetdwarf_enumerator);
     check(hetdwarf_types_enumerator(types, number, at, &enumerator));
-    printf("%*s%s = %" PRId64 "\n", indent + 2, "", enumerator.name, (int64_t)enumerator.value);
+    printf("%*s", indent + 2, "");
+    show(enumerator.name);
+    printf(" = %" PRId64 "\n", (int64_t)enumerator.value);
   }
   if (depth == 0)
     return;
   for (size_t at = 0; at < type.member_count; at++) {
     hetdwarf_member member = HETDWARF_INIT(hetdwarf_member);
     check(hetdwarf_types_member(types, number, at, &member));
-    printf("%*s%s %s at bit %" PRIu64 ":\n", indent + 2, "", member.is_base ? "base" : "member", member.name ? member.name : "",
-           member.bit_offset);
+    printf("%*s%s ", indent + 2, "", member.is_base ? "base" : "member");
+    show(member.name ? member.name : "");
+    printf(" at bit %" PRIu64 ":\n", member.bit_offset);
     print_type(types, member.type, depth - 1, indent + 4);
   }
   if (type.target != HETDWARF_NO_TYPE && type.kind != HETDWARF_TYPE_TYPEDEF)

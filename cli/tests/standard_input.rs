@@ -176,7 +176,7 @@ fn each_request_of_a_batch_is_answered_when_the_next_is_not_there_yet() {
         writeln!(input, "{{\"expr\": \"lit{number}\", \"id\": {number}}}").unwrap();
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
-        assert!(line.contains(&format!("\"id\":\"{number}\"")), "{line}");
+        assert!(line.contains(&format!("\"id\":{number}")), "{line}");
     }
     drop(input);
     assert!(child.wait().unwrap().success());

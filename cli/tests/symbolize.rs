@@ -124,3 +124,71 @@ fn a_log_is_filtered() {
         ]
     );
 }
+
+/// Returns the text on standard error and the status.
+fn complaint(arguments: &[&str]) -> (String, Option<i32>) {
+    let mut command = command(own(), &[&["symbolize"], arguments].concat());
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    (
+        String::from_utf8(output.stderr).unwrap(),
+        output.status.code(),
+    )
+}
+
+/// If nothing is known about any address, a warning names the part of the command that is probably missing.
+#[test]
+fn a_missing_load_address_or_half_of_a_core_is_named() {
+    let (said, status) = complaint(&[OBJECT, "0x7f4000001a1c", "0x7f4000001a20"]);
+    assert!(
+        said.contains(
+            "no code is known at any of 2 addresses, such as 0x7f4000001a1c; if the code was loaded"
+        ),
+        "{said}"
+    );
+    assert_eq!(status, Some(0));
+    // One address that is known shows that the load address is right.
+    assert_eq!(complaint(&[OBJECT, "0x7f4000001a1c", "0x1a1c"]).0, "");
+    let half = "../../dwarf-tests/fixtures/cores/gfx1100/gpucore.4242";
+    let (said, _) = complaint(&["--core", half, "0x7f4000001b80"]);
+    assert!(
+        said.contains("the host's half of the core: add --core"),
+        "{said}"
+    );
+    let (said, status) = complaint(&[&format!("{OBJECT}@7f4000000000"), "0x7f4000001a1c"]);
+    assert!(
+        said.contains("`7f4000000000` is not a load address; write @0x"),
+        "{said}"
+    );
+    assert_eq!(status, Some(2));
+}
+
+/// Arguments that belong to another command, or to another option, get a hint.
+#[test]
+fn halves_of_a_core_and_names_of_variables_get_hints() {
+    let halves = ["gpucore.4242", "core.4242"];
+    let [gpu, host] = halves.map(|half| format!("../../dwarf-tests/fixtures/cores/gfx1100/{half}"));
+    for (arguments, hint) in [
+        (
+            vec!["vars", "--core", &gpu, &host],
+            format!("hetdwarf vars --core {gpu} --core {host}"),
+        ),
+        (
+            vec!["vars", "--core", "demo.core", "slot"],
+            "hetdwarf vars --core demo.core --name slot".to_owned(),
+        ),
+        (
+            vec!["core", "--core", "demo.core"],
+            "`core` takes its files without --core: hetdwarf core demo.core".to_owned(),
+        ),
+    ] {
+        let mut command = command(own(), &arguments);
+        let output = command.stderr(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(&hint), "{said}");
+        assert!(!said.contains("--force"), "{said}");
+    }
+}

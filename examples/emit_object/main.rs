@@ -7,7 +7,7 @@ mod file;
 use file::Result;
 use gimli::constants::*;
 use gimli::write::{AttributeValue as Value, Expression, Location, LocationList, Unit};
-use hetdwarf::arch::{Register, ScratchAddressing, WaveSize};
+use hetdwarf::arch::{Processor, Register, WaveSize};
 use hetdwarf::expr::{Builder, Encoding};
 use hetdwarf::frame::write::{
     Common, FrameBytes, FrameTable, FunctionFrame, ReturnAddress, Start, Target,
@@ -45,8 +45,8 @@ fn main() -> Result<()> {
 
 /// Writes the call frame information: the location of the caller's registers at each address.
 fn call_frames() -> Result<FrameBytes> {
-    let (wave_size, scratch) = (WAVE, ScratchAddressing::Buffer);
-    let target = Target { wave_size, scratch };
+    let gfx1030 = Processor::by_name("gfx1030").ok_or("no such processor")?;
+    let target = Target::of(gfx1030, WAVE)?;
     let s = |number| Register::sgpr(number).ok_or("no such register");
     let (exec, s4, sp, ra) = (Register::EXEC_32, s(4)?, s(32)?, s(30)?);
     let mut frame = FunctionFrame::new(target, &Common::new(), Start::symbol("choose"), SIZE)?;
