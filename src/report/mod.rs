@@ -45,7 +45,7 @@ mod verify;
 
 pub use self::core::{
     AgentDocument, AssertionDocument, CoreDocument, CoreNoteDocument, CoreObjectDocument,
-    CoreRequest, CoreWaveDocument, CoreWaveLine, DispatchDocument, DivergentDocument,
+    CoreReport, CoreRequest, CoreWaveDocument, CoreWaveLine, DispatchDocument, DivergentDocument,
     ElementDocument, EventDocument, FaultCandidateDocument, FaultDocument, FaultLaneDocument,
     FoundObject, GroupBy, GroupDocument, LogDocuments, LoggedStop, NearestDocument,
     OffLanesDocument, PolledDocument, ProblemDocument, QueueDocument, VerdictDocument,
