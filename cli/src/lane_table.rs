@@ -10,8 +10,7 @@ use super::failure::Failure;
 use super::lanes::{item_text, numbered, numbered_with, state_text};
 use super::style::FAINT;
 use super::table::{bold, faint, table};
-use hetdwarf::display::Mark;
-use hetdwarf::report::{LaneDocument, RecoveredDocument};
+use hetdwarf::report::{LaneDocument, RecoveredDocument, ValueText};
 use hetdwarf::untrusted::Untrusted;
 
 /// The widest value that is shown in a table.
@@ -21,8 +20,7 @@ const WIDEST: usize = 24;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown<'d> {
     Value {
-        value: &'d str,
-        marks: &'d [Mark],
+        value: &'d ValueText,
         /// The origin of a value that the debugging information does not give here.
         recovered: Option<&'d RecoveredDocument>,
     },
@@ -37,7 +35,6 @@ impl<'d> Shown<'d> {
         match &lane.value {
             Some(value) => Shown::Value {
                 value,
-                marks: &lane.marks,
                 recovered: lane.recovered.as_deref(),
             },
             None => Shown::Missing {
@@ -86,7 +83,7 @@ impl<'d> Shown<'d> {
 
     fn cell(self) -> Cell {
         match self {
-            Shown::Value { value, .. } => Cell::new(value),
+            Shown::Value { value, .. } => Cell::new(&**value),
             Shown::Missing { .. } => faint(self.short()),
         }
     }
