@@ -32,6 +32,16 @@ pub(super) struct Survey {
 }
 
 impl Survey {
+    /// Creates an empty survey with room for a number of waves.
+    fn with_room(waves: usize) -> Survey {
+        Survey {
+            waves: Vec::with_capacity(waves),
+            stacks: Vec::with_capacity(waves),
+            places: Vec::with_capacity(waves),
+            accesses: Vec::with_capacity(waves),
+        }
+    }
+
     pub(super) fn add(
         &mut self,
         wave: CoreWaveDocument,
@@ -70,7 +80,7 @@ pub(super) fn survey(
     finders: &mut Finders<'_, '_, '_, '_>,
     progress: &mut dyn FnMut(usize),
 ) -> Survey {
-    let mut survey = Survey::default();
+    let mut survey = Survey::with_room(core.waves().len());
     for wave in core.waves() {
         progress(wave.index());
         let object = programs.object_of(&wave);
