@@ -80,8 +80,8 @@ fn describe(finding: &Finding, texts: &Texts) -> hetdwarf_finding {
         offset: finding.offset.unwrap_or(u64::MAX),
         pc: finding.pc.unwrap_or(u64::MAX),
         function: texts.keep_if(finding.function.as_ref().map(|name| name.raw())),
-        file: texts.keep_if(source.map(|(file, _)| file.raw())),
-        line: source.map_or(u64::MAX, |(_, line)| *line),
+        file: texts.keep_if(source.map(|source| source.file.raw())),
+        line: source.map_or(u64::MAX, |source| source.line),
         spec: texts.keep(finding.rule.spec),
         reserved: [0; 4],
     }

@@ -10,7 +10,7 @@ use hetdwarf::location::Arena;
 use hetdwarf::meter::Meter;
 use hetdwarf::object::CodeObject;
 use hetdwarf::report::{
-    CoreDocument, CoreObjectDocument, CoreRequest, LogDocuments, LoggedStop, ProblemDocument,
+    CoreObjectDocument, CoreReport, CoreRequest, LogDocuments, LoggedStop, ProblemDocument,
     offset_in_function,
 };
 use hetdwarf::untrusted::Untrusted;
@@ -239,22 +239,15 @@ pub(super) fn run(
     arguments: &CoreArguments,
     files: &[PathBuf],
     request: CoreRequest,
-    then: impl FnOnce(&CoreDocument, &OpenedLog<'_>) -> Result<(), Failure>,
+    then: impl FnOnce(&CoreReport, &OpenedLog<'_>) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let limits = arguments.limits.limits();
     let options = arguments.recovery.options();
     let objects = &arguments.objects;
-    with_document(
-        files,
-        objects,
-        options,
-        &limits,
-        request,
-        |document, log| {
-            then(document, log)?;
-            Ok(super::exit(&document.problems))
-        },
-    )
+    with_document(files, objects, options, &limits, request, |report, log| {
+        then(report, log)?;
+        Ok(super::exit(&report.document.problems))
+    })
 }
 
 /// Opens a log and calls `then` with the document about it.
@@ -264,7 +257,7 @@ pub(super) fn with_document<T>(
     options: StopOptions,
     limits: &Limits,
     request: CoreRequest,
-    then: impl FnOnce(&CoreDocument, &OpenedLog<'_>) -> Result<T, Failure>,
+    then: impl FnOnce(&CoreReport, &OpenedLog<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     with_log(files, wanted, options, limits, |log, gathered, given| {
         let meter = log.meter();
@@ -291,8 +284,8 @@ pub(super) fn with_document<T>(
                 object,
             ));
         }
-        let document = documents.finish(&gathered.events, objects, log.problems());
-        then(&document, log)
+        let report = documents.finish(&gathered.events, objects, log.problems());
+        then(&report, log)
     })
 }
 

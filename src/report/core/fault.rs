@@ -7,9 +7,8 @@ use serde::Serialize;
 
 use super::super::frame::FrameDocument;
 use super::super::number::Hex;
-use super::super::text::FileNames;
 use super::element::ElementDocument;
-use super::places;
+use super::places::Stack;
 use crate::arch::{Lane, ProcessAddress};
 use crate::error::Result;
 use crate::gpu_core::{CoreWave, Process};
@@ -64,8 +63,6 @@ pub struct FaultCandidateDocument {
     pub inlined: Vec<Untrusted<'static>>,
     /// Set if it is proven that the wave executed the access at these addresses, and that they caused the fault.
     pub certain: bool,
-    #[serde(skip)]
-    frames: Vec<Rc<FrameDocument>>,
 }
 
 /// A lane at fault.
@@ -101,12 +98,25 @@ pub struct NearestDocument {
     pub element: Option<ElementDocument>,
     /// All of these fields as text for people.
     pub text: Untrusted<'static>,
-    /// The text without the element.
-    #[serde(skip)]
-    place: String,
 }
 
-impl FaultDocument {
+/// The fault of a wave, and the frames at each candidate, the innermost first.
+pub(super) struct FoundFault {
+    pub(super) document: FaultDocument,
+    pub(super) accesses: Vec<Stack>,
+}
+
+impl From<FaultDocument> for FoundFault {
+    /// Creates a fault without candidates.
+    fn from(document: FaultDocument) -> FoundFault {
+        FoundFault {
+            document,
+            accesses: Vec::new(),
+        }
+    }
+}
+
+impl FoundFault {
     /// Searches for the access at which a wave faulted.
     ///
     /// # Errors
@@ -117,21 +127,20 @@ impl FaultDocument {
         memory: &DispatchMemory,
         process: &Process<'_>,
         fault_address: Option<u64>,
-    ) -> Result<FaultDocument> {
+    ) -> Result<FoundFault> {
         let scratch = wave.scratch();
         let base = scratch.map(|scratch| scratch.address);
         let candidates = stop.fault_candidates(fault_address, &memory.map, base)?;
-        let mut document = FaultDocument::of(stop, candidates, fault_address)?;
+        let mut fault = FoundFault::of(stop, candidates, fault_address)?;
+        let document = &mut fault.document;
         document.nearest = document.first_address().map(|address| {
             let found = memory.find(address, wave.apertures(), scratch, process);
-            let mut nearest = NearestDocument::new(address, &found);
             let first = document.candidates.first();
-            if let Some((access, lane)) = first.and_then(FaultCandidateDocument::first_lane) {
-                nearest.add_variables(stop, access, lane);
-            }
-            nearest
+            let first = first.and_then(FaultCandidateDocument::first_lane);
+            let access = first.map(|(pc, lane)| (stop, pc, lane));
+            NearestDocument::new(address, &found, access)
         });
-        Ok(document)
+        Ok(fault)
     }
 
     /// Searches for the access at which a wave faulted, without knowledge of the memory of the process.
@@ -141,10 +150,10 @@ impl FaultDocument {
     pub(super) fn without_memory(
         stop: &Stop<'_, '_>,
         fault_address: Option<u64>,
-    ) -> Result<FaultDocument> {
+    ) -> Result<FoundFault> {
         let memory = MemoryMap::default();
         let candidates = stop.fault_candidates(fault_address, &memory, None)?;
-        FaultDocument::of(stop, candidates, fault_address)
+        FoundFault::of(stop, candidates, fault_address)
     }
 
     /// Describes candidates.
@@ -152,16 +161,19 @@ impl FaultDocument {
         stop: &Stop<'_, '_>,
         candidates: Vec<FaultCandidate>,
         fault_address: Option<u64>,
-    ) -> Result<FaultDocument> {
+    ) -> Result<FoundFault> {
         let candidates = candidates.into_iter();
         let described = candidates.map(|one| FaultCandidateDocument::new(one, stop));
-        Ok(FaultDocument {
-            address: fault_address.map(Hex::from),
-            candidates: described.collect::<Result<_>>()?,
-            ..FaultDocument::default()
-        })
+        let (candidates, accesses) = described.collect::<Result<_>>()?;
+        let document = FaultDocument {
+            candidates,
+            ..FaultDocument::of_address(fault_address)
+        };
+        Ok(FoundFault { document, accesses })
     }
+}
 
+impl FaultDocument {
     /// Describes a fault of which only the address is known.
     pub(super) fn of_address(fault_address: Option<u64>) -> FaultDocument {
         FaultDocument {
@@ -192,7 +204,11 @@ impl FaultDocument {
 }
 
 impl FaultCandidateDocument {
-    fn new(candidate: FaultCandidate, stop: &Stop<'_, '_>) -> Result<FaultCandidateDocument> {
+    /// Describes a candidate. Also returns its frames, the innermost first, of which the document has the text.
+    fn new(
+        candidate: FaultCandidate,
+        stop: &Stop<'_, '_>,
+    ) -> Result<(FaultCandidateDocument, Stack)> {
         let frames = frames_at(stop, candidate.pc)?;
         let innermost = frames.first();
         let wave = stop.wave();
@@ -204,7 +220,7 @@ impl FaultCandidateDocument {
                 address: Hex::from(*address),
                 work_item: wave.work_item(*lane),
             });
-        Ok(FaultCandidateDocument {
+        let document = FaultCandidateDocument {
             pc: Hex::from(candidate.pc),
             kind: candidate.operation.name(),
             lanes: lanes.collect(),
@@ -217,8 +233,8 @@ impl FaultCandidateDocument {
             inlined: Vec::new(),
             certain: candidate.is_certain,
             instruction: candidate.instruction,
-            frames,
-        })
+        };
+        Ok((document, frames))
     }
 
     /// Returns the address of the access and the first lane at fault.
@@ -227,18 +243,12 @@ impl FaultCandidateDocument {
         let first = self.lanes.first()?;
         Some((ProcessAddress(pc), Lane(first.lane)))
     }
-
-    /// Writes the frames as text, with file names that are unique among `names`.
-    pub(super) fn name_frames(&mut self, names: &FileNames<'_>) {
-        let lines = self.frames.iter().map(|frame| places::line(frame, names));
-        self.inlined = lines.collect();
-    }
 }
 
 /// Returns the frames at an address of the process, the innermost first.
-pub(super) fn frames_at(stop: &Stop<'_, '_>, pc: ProcessAddress) -> Result<Vec<Rc<FrameDocument>>> {
+pub(super) fn frames_at(stop: &Stop<'_, '_>, pc: ProcessAddress) -> Result<Stack> {
     let Some(frame) = stop.call_frame(0) else {
-        return Ok(Vec::new());
+        return Ok(Stack::new());
     };
     let frame = frame.for_waiting(pc, 0);
     let parts = FrameDocument::parts(&frame, stop.meter())?;
@@ -246,7 +256,12 @@ pub(super) fn frames_at(stop: &Stop<'_, '_>, pc: ProcessAddress) -> Result<Vec<R
 }
 
 impl NearestDocument {
-    pub(super) fn new(address: u64, found: &Whereabouts) -> NearestDocument {
+    /// * `access`: the instruction and the lane that accessed the address. Its function has the variables that are named in the text.
+    pub(super) fn new(
+        address: u64,
+        found: &Whereabouts,
+        access: Option<(&Stop<'_, '_>, ProcessAddress, Lane)>,
+    ) -> NearestDocument {
         let range =
             |range: &core::ops::Range<u64>| Some([Hex::from(range.start), Hex::from(range.end)]);
         let (what, name, range) = match &found.nearest {
@@ -266,7 +281,7 @@ impl NearestDocument {
             }
             Nearest::Nothing => ("none", None, None),
         };
-        let element = match &found.nearest {
+        let mut element = match &found.nearest {
             Nearest::Argument(argument, _) => ElementDocument::new(argument, address),
             Nearest::NullPage
             | Nearest::Local
@@ -274,7 +289,15 @@ impl NearestDocument {
             | Nearest::Mapping(_)
             | Nearest::Nothing => None,
         };
-        let mut document = NearestDocument {
+        if let (Some(element), Some((stop, pc, lane))) = (&mut element, access) {
+            element.add_variables(stop, pc, lane);
+        }
+        let place = WhereText(address, found);
+        let text = match &element {
+            Some(element) => format!("{place}, as {element}"),
+            None => place.to_string(),
+        };
+        NearestDocument {
             of: Hex::from(address),
             what,
             name: name.map(Untrusted::from),
@@ -284,29 +307,8 @@ impl NearestDocument {
             }),
             range,
             element,
-            place: WhereText(address, found).to_string(),
-            text: Untrusted::default(),
-        };
-        document.set_text();
-        document
-    }
-
-    /// Adds the variables that have the index of the element.
-    ///
-    /// * `access`: the address of the instruction that accessed the address.
-    fn add_variables(&mut self, stop: &Stop<'_, '_>, access: ProcessAddress, lane: Lane) {
-        if let Some(element) = &mut self.element {
-            element.add_variables(stop, access, lane);
+            text: text.into(),
         }
-        self.set_text();
-    }
-
-    fn set_text(&mut self) {
-        let place = &self.place;
-        self.text = match &self.element {
-            Some(element) => format!("{place}, as {element}").into(),
-            None => place.clone().into(),
-        };
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::number::Hex;
 use super::assertion::AssertionDocument;
-use super::fault::{FaultDocument, NearestDocument};
+use super::fault::{FaultDocument, FoundFault, NearestDocument};
 use super::{CoreRequest, ProblemDocument};
 use crate::gpu_core::{CoreWave, GpuCore, StopReason};
 use crate::inspect::{DispatchMemory, Programs};
@@ -55,13 +55,13 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
     }
 
     /// Finds the faulting access of a wave. Returns `None` if the wave cannot be searched.
-    pub(super) fn find(&mut self, wave: &CoreWave<'_, '_>) -> Option<FaultDocument> {
+    pub(super) fn find(&mut self, wave: &CoreWave<'_, '_>) -> Option<FoundFault> {
         if let Err(error) = self.meter.work(PER_WAVE) {
             self.reason = Some(error.to_string());
             return None;
         }
         if !self.has_turn(wave) {
-            return Some(FaultDocument::not_searched(self.address));
+            return Some(FaultDocument::not_searched(self.address).into());
         }
         let (core, programs) = (self.core, self.programs);
         let memory = self
@@ -71,7 +71,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         let arena = Arena::new();
         let stop = self.programs.stop(wave, &arena)?;
         let before = stop.meter().steps();
-        let found = FaultDocument::new(wave, &stop, memory, programs.process(), self.address);
+        let found = FoundFault::new(wave, &stop, memory, programs.process(), self.address);
         let steps = stop.meter().steps().saturating_sub(before);
         // If the meter refuses this charge, the next wave reports it.
         let _ = self.meter.work(steps);
@@ -127,7 +127,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
             wave.scratch(),
             programs.process(),
         );
-        Some(NearestDocument::new(address, &found))
+        Some(NearestDocument::new(address, &found, None))
     }
 
     /// Locates an address with the memory of the first wave that faulted, or else of the first wave.
@@ -146,7 +146,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         let apertures = wave.as_ref().and_then(Wave::apertures);
         let scratch = wave.as_ref().and_then(CoreWave::scratch);
         let found = memory.find(address, apertures, scratch, process);
-        NearestDocument::new(address, &found)
+        NearestDocument::new(address, &found, None)
     }
 
     /// Returns the problem of waves that could not be searched, if there are any.

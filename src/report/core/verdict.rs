@@ -6,6 +6,7 @@ use super::super::text::{FileNames, source_place};
 use super::CoreWaveDocument;
 use super::assertion::AssertionDocument;
 use super::fault::{FaultCandidateDocument, FaultDocument};
+use super::report::Stacks;
 use super::workgroups::{
     DivergentDocument, LoopLines, MOST_POLLED, PolledDocument, WavePlace, WorkgroupDocument,
 };
@@ -53,6 +54,7 @@ pub(super) struct Found<'f> {
     pub(super) waves: &'f [CoreWaveDocument],
     pub(super) places: &'f [WavePlace],
     pub(super) workgroups: &'f [WorkgroupDocument],
+    pub(super) stacks: &'f Stacks,
     pub(super) names: &'f FileNames<'f>,
     /// True if the host's half of the core was not given.
     pub(super) is_gpu_half: bool,
@@ -148,7 +150,7 @@ impl Found<'_> {
             };
         }
         // A failed assertion stops in library functions that the program calls.
-        let frame = wave.frames.iter().find(|frame| {
+        let frame = self.stacks.frames(wave).iter().find(|frame| {
             let name = frame.function.as_ref().map(Untrusted::raw);
             name.is_some_and(|name| !name.starts_with("__") && name != "abort")
         });
@@ -469,7 +471,8 @@ impl Found<'_> {
             let place = match looping {
                 Some(lines) => Elsewhere::Loop(lines),
                 None => {
-                    let stack = self.wave(*index).and_then(|wave| wave.stack.first());
+                    let wave = self.wave(*index);
+                    let stack = wave.and_then(|wave| self.stacks.text(wave).first());
                     Elsewhere::At(stack.map_or_else(String::new, ToString::to_string))
                 }
             };
