@@ -26,6 +26,9 @@ pub(crate) fn with_hint(mut error: clap::Error, arguments: &[OsString]) -> clap:
     if let [_, command, rest @ ..] = text.as_slice()
         && let Some(hint) = hint(&error, command, rest)
     {
+        // Both may name an option that was not meant.
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Usage);
         let hint = ContextValue::StyledStrs(vec![StyledStr::from(hint)]);
         error.insert(ContextKind::Suggested, hint);
     }
@@ -43,9 +46,22 @@ fn hint(error: &clap::Error, command: &str, rest: &[&str]) -> Option<String> {
             return None;
         };
         let core = file(is_core_file).copied().unwrap_or("CORE");
+        if option == "--core" {
+            return Some(format!(
+                "`core` takes its files without --core: hetdwarf core {core}"
+            ));
+        }
         return PARTS.contains(&option.as_str()).then(|| {
             format!("`core` shows all waves; for one: hetdwarf vars --core {core} {option} …")
         });
+    }
+    if error.kind() == ErrorKind::UnknownArgument && command == "eval" {
+        let Some(ContextValue::String(text)) = error.get(ContextKind::InvalidArg) else {
+            return None;
+        };
+        let is_option = text.starts_with('-');
+        return (!is_option)
+            .then(|| format!("--expr takes the expression: hetdwarf eval --expr '{text}'"));
     }
     if error.kind() != ErrorKind::MissingRequiredArgument || !OF_STOPS.contains(&command) {
         return None;
