@@ -1,4 +1,4 @@
-//! Measures the first answers about the core of a crashed kernel: the list of all waves in groups, and the stack and variables of one wave.
+//! Measures the first answers about the core of a crashed kernel: the list of all waves in groups, and the stack and variables of a wave.
 
 use hetdwarf::gpu_core::{GpuCore, Process};
 use hetdwarf::inspect::Programs;

@@ -1386,7 +1386,7 @@ typedef struct hetdwarf_lanes {
   size_t stride;
   /// Gets the size of the value in bytes; 0 if there is no value.
   uint64_t *byte_sizes;
-  /// Gets the value as a C debugger prints it; NULL if there is no value.
+  /// Gets the value as a C debugger prints it, escaped for display; NULL if there is no value.
   const char **texts;
   /// Gets the message that explains a missing or incomplete value, or the source of a value that the debugging information does not give; NULL
   /// if there is no message.

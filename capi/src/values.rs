@@ -98,7 +98,7 @@ pub struct hetdwarf_lanes {
     pub stride: usize,
     /// Gets the size of the value in bytes; 0 if there is no value.
     pub byte_sizes: *mut u64,
-    /// Gets the value as a C debugger prints it; NULL if there is no value.
+    /// Gets the value as a C debugger prints it, escaped for display; NULL if there is no value.
     pub texts: *mut *const c_char,
     /// Gets the message that explains a missing or incomplete value, or the source of a value that the debugging information does not give; NULL
     /// if there is no message.

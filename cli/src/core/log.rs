@@ -29,7 +29,7 @@ use super::source::{Ask, WaveSource};
 const MOST_FILES: usize = 10_000;
 
 /// Returns true if a file is a text log and not a core.
-pub(super) fn is_log(files: &[PathBuf]) -> bool {
+pub(crate) fn is_log(files: &[PathBuf]) -> bool {
     let [first, ..] = files else { return false };
     let start = Contents::start_of_argument(first).unwrap_or_default();
     !start.is_empty() && !start.contains(&0) && !start.starts_with(b"\x7fELF")

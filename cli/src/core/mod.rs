@@ -13,6 +13,7 @@ mod text;
 
 pub(crate) use crashes::{CrashPrinting, crash_exit};
 pub(crate) use document::with_document;
+pub(crate) use log::is_log;
 pub(crate) use source::WaveSource;
 pub(crate) use stop::{
     Chosen, Opened, ask_all_waves, check_which, with_bytes, with_chosen, with_core,
@@ -58,7 +59,7 @@ pub(crate) fn run(
         .whereabouts(arguments.whereabouts)
         .all_faults(arguments.all);
     let mut is_reading = false;
-    let ran = match log::is_log(files) {
+    let ran = match is_log(files) {
         true => run_log(arguments, files, request, width, &mut is_reading, out),
         false => run_core(arguments, files, request, width, &mut is_reading, out),
     };
@@ -199,7 +200,7 @@ fn each_line(
     let options = arguments.recovery.options();
     let objects = &arguments.objects;
     let file = Untrusted::from(names(files));
-    if log::is_log(files) {
+    if is_log(files) {
         return log::with_document(
             files,
             objects,
