@@ -275,7 +275,7 @@ pub unsafe extern "C" fn hetdwarf_stop_variables(
 /// * `values`: gets the handle, with one value, which the caller frees; NULL on error.
 ///
 /// Errors: `HETDWARF_MALFORMED` if the text is not an expression or its operands do not fit; `HETDWARF_NOT_FOUND` if it names an unknown
-/// variable or member, or if there is no such frame; `HETDWARF_LIMIT`. An error in a single lane is part of the value.
+/// variable, member, type or register, or if there is no such frame; `HETDWARF_LIMIT`. An error in a single lane is part of the value.
 ///
 /// # Safety
 /// Each pointer is NULL or meets the requirements above.
@@ -299,7 +299,10 @@ pub unsafe extern "C" fn hetdwarf_stop_print(
                 let answer = query.evaluate(text, &wanted);
                 let answer = answer.map_err(|error| {
                     let status = match &error.kind {
-                        QueryErrorKind::UnknownName { .. } => HETDWARF_NOT_FOUND,
+                        QueryErrorKind::UnknownName { .. }
+                        | QueryErrorKind::UnknownType { .. }
+                        | QueryErrorKind::UnknownMember { .. }
+                        | QueryErrorKind::UnknownRegister { .. } => HETDWARF_NOT_FOUND,
                         QueryErrorKind::DebugInfo(error) => crate::status::status_of(error.kind()),
                         _ => HETDWARF_MALFORMED,
                     };

@@ -53,6 +53,14 @@ fn hint(error: &clap::Error, command: &str, rest: &[&str]) -> Option<String> {
             format!("`core` shows all waves; for one: hetdwarf vars --core {core} {option} …")
         });
     }
+    if error.kind() == ErrorKind::UnknownArgument && command == "eval" {
+        let Some(ContextValue::String(text)) = error.get(ContextKind::InvalidArg) else {
+            return None;
+        };
+        let is_option = text.starts_with('-');
+        return (!is_option)
+            .then(|| format!("--expr takes the expression: hetdwarf eval --expr '{text}'"));
+    }
     if error.kind() == ErrorKind::ArgumentConflict && has_core && OF_STOPS.contains(&command) {
         return conflict(command, rest);
     }

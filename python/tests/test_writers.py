@@ -117,6 +117,8 @@ def test_lane_pcs_that_do_not_fit_are_refused() -> None:
         (TypeError, ["g", "g", ".L2", 8, 32, [{"masks": 5}]]),
         (TypeError, ["g", "g", ".L2", 8, 32, 5]),
         (TypeError, ["g", "g", ".L2", 8, 32, [{"phases": [{}]}]]),
+        (TypeError, ["g", "g", ".L2", 8, 32, [{"phase": [{"code": (0, 4)}]}]]),
+        (TypeError, ["g", "g", ".L2", 8, 32, [{"phases": [{"code": (0, 4), "waits": 0}]}]]),
         (ValueError, ["g", "g", ".L2", 8, 32, [{"phases": [{"code": (0, 4), "name": "nonsense"}]}]]),
         (ValueError, ["g", "g", ".L2", 8, 32, [nested]]),
     ]
@@ -200,6 +202,7 @@ def test_graphs_that_do_not_fit_are_refused() -> None:
         (ValueError, [{"code": (0, 4), "successors": [1]}]),
         (OverflowError, [{"code": (0, 4), "successors": [-1]}]),
         (TypeError, [{"code": (0, 4), "events": [5]}]),
+        (TypeError, [{"code": (0, 4), "event": []}]),
         (TypeError, [{"code": (0, 4), "events": [(0, 4)]}]),
         (TypeError, [{"code": (0, 4), "events": [(0, 4, "save")]}]),
         (TypeError, [{"code": (0, 4), "events": [(0, 4, "and", "s4")]}]),

@@ -495,9 +495,9 @@ pub fn lane_message(
         }
         ValueState::Ambiguous(reason) => Some(reason.to_string()),
         ValueState::Unsupported { what } => Some(what.clone()),
-        ValueState::Error(error) => Some(error.to_string()),
+        ValueState::Error(error) | ValueState::Unavailable(Some(error)) => Some(error.to_string()),
         ValueState::OptimizedOut => Some(frame.no_location(value)),
-        ValueState::Unavailable => Some(NOT_SAID.to_owned()),
+        ValueState::Unavailable(None) => Some(NOT_SAID.to_owned()),
         ValueState::Inactive
         | ValueState::NotInFrame
         | ValueState::Entry

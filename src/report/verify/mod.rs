@@ -46,7 +46,7 @@ use serde::{Deserialize, Serialize};
 
 use super::completeness::{is_false, is_true};
 use super::number::{Hex, hex_bytes};
-use crate::inspect::Program;
+use crate::inspect::{MissingSplit, Program};
 use crate::plural::counted;
 use crate::untrusted::Untrusted;
 use crate::verify::{Evidence, Excerpt, Finding, Severity, Verdict};
@@ -97,6 +97,9 @@ pub struct VerifiedFile {
     /// The other code objects of the file with the same bytes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub same: Vec<Untrusted<'static>>,
+    /// The units that were not checked, because their entries are in `.dwo` files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_split: Option<MissingSplit>,
 }
 
 /// A place where a rule is broken.
@@ -403,6 +406,7 @@ impl VerifiedFile {
             left_out: 0,
             complete: true,
             same: Vec::new(),
+            missing_split: None,
         }
     }
 
@@ -425,6 +429,7 @@ impl VerifiedFile {
             producers: producers.into_iter().map(Untrusted::from).collect(),
             left_out: verdict.left_out,
             complete: verdict.stopped.is_none(),
+            missing_split: program.missing_split(),
             ..VerifiedFile::with_findings(path.to_owned(), target, findings.collect())
         }
     }
