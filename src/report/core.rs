@@ -7,6 +7,7 @@ mod faults;
 mod groups;
 mod lines;
 mod log;
+mod nearest;
 mod places;
 mod survey;
 mod verdict;
@@ -26,12 +27,14 @@ use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 pub use assertion::AssertionDocument;
 pub use element::ElementDocument;
-pub use fault::{FaultCandidateDocument, FaultDocument, FaultLaneDocument, NearestDocument};
+pub use fault::{FaultCandidateDocument, FaultDocument, FaultLaneDocument};
 use faults::Faults;
 pub use lines::{CoreWaveLine, offset_in_function};
 pub use log::{EventDocument, LogDocuments, LoggedStop};
+pub use nearest::NearestDocument;
 use places::Places;
 pub use places::own_frame;
+pub use survey::unread;
 use survey::{Finders, name_stacks, survey};
 pub use verdict::VerdictDocument;
 pub use workgroups::{DivergentDocument, OffLanesDocument, PolledDocument, WorkgroupDocument};
@@ -416,7 +419,7 @@ impl CoreDocument {
             places: &wave_places,
             workgroups: &workgroups,
             names: &names,
-            is_gpu_half: core.is_gpu_half(),
+            unread: unread(core),
         };
         let verdict = verdict.verdict();
         let has_several = core.file_count() > 1;
@@ -430,7 +433,7 @@ impl CoreDocument {
             format: "hetdwarf-core/1",
             verdict,
             note: Some(survey::note(core)),
-            agents: agents(core),
+            agents: survey::agents(core),
             queues: (1..)
                 .zip(core.queues())
                 .map(|(index, queue)| QueueDocument::new(index, queue))
@@ -456,27 +459,6 @@ impl From<&LoadedObject> for FoundObject {
             file: None,
         }
     }
-}
-
-fn agents(core: &GpuCore<'_>) -> Vec<AgentDocument> {
-    (1..)
-        .zip(core.agents())
-        .map(|(index, agent)| AgentDocument {
-            index,
-            gpu_id: agent.gpu_id,
-            target: agent.target.clone().into(),
-            xcc: agent.xccs,
-            shader_engines: agent.shader_engines,
-            simds: agent.simds,
-            location: format!(
-                "{:02x}:{:02x}.{:x}",
-                agent.location >> 8,
-                agent.location >> 3 & 0x1f,
-                agent.location & 7
-            ),
-            readable: agent.is_readable(),
-        })
-        .collect()
 }
 
 impl QueueDocument {

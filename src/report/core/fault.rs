@@ -1,6 +1,5 @@
 //! Describes the access at which a wave faulted, for the documents.
 
-use core::fmt;
 use std::rc::Rc;
 
 use serde::Serialize;
@@ -8,13 +7,12 @@ use serde::Serialize;
 use super::super::frame::FrameDocument;
 use super::super::number::Hex;
 use super::super::text::FileNames;
-use super::element::ElementDocument;
+use super::nearest::NearestDocument;
 use super::places;
-use crate::arch::{Lane, ProcessAddress};
+use crate::arch::ProcessAddress;
 use crate::error::Result;
 use crate::gpu_core::{CoreWave, Process};
-use crate::inspect::{DispatchMemory, FaultCandidate, MemoryMap, Nearest, Stop, Whereabouts};
-use crate::plural::counted;
+use crate::inspect::{DispatchMemory, FaultCandidate, MemoryMap, Stop};
 use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 
@@ -32,6 +30,15 @@ pub struct FaultDocument {
     /// ([`CoreRequest::all_faults`](super::CoreRequest::all_faults)).
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub not_searched: bool,
+    /// The place of the likeliest candidate's address relative to the argument from which it was computed, as text.
+    #[serde(skip)]
+    from_argument: Option<Untrusted<'static>>,
+    /// The runtime's reason for the fault, as the end of a sentence.
+    #[serde(skip)]
+    pub(super) reason: Option<Untrusted<'static>>,
+    /// True if the candidates are accesses to other memory, because none is known to reach the reported address.
+    #[serde(skip)]
+    pub(super) is_unreached: bool,
 }
 
 /// An access at which a wave may have faulted.
@@ -81,31 +88,6 @@ pub struct FaultLaneDocument {
     pub work_item: Option<[u32; 3]>,
 }
 
-/// The known object nearest to an address.
-#[non_exhaustive]
-#[derive(Clone, Debug, Serialize)]
-pub struct NearestDocument {
-    /// The address.
-    pub of: Hex,
-    /// `mapping`, `argument`, `lds`, `scratch` or `none`.
-    pub what: &'static str,
-    /// The name of the argument, or the kind of memory.
-    pub name: Option<Untrusted<'static>>,
-    /// The distance from the object in bytes: positive after its last byte, negative before its first byte, 0 inside it.
-    pub distance: i64,
-    /// The first address of the memory, and the first address after it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub range: Option<[Hex; 2]>,
-    /// The element that contains the address; null if the type is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub element: Option<ElementDocument>,
-    /// All of these fields as text for people.
-    pub text: Untrusted<'static>,
-    /// The text without the element.
-    #[serde(skip)]
-    place: String,
-}
-
 impl FaultDocument {
     /// Searches for the access at which a wave faulted.
     ///
@@ -120,18 +102,40 @@ impl FaultDocument {
     ) -> Result<FaultDocument> {
         let scratch = wave.scratch();
         let base = scratch.map(|scratch| scratch.address);
-        let candidates = stop.fault_candidates(fault_address, &memory.map, base)?;
+        let mut candidates = stop.fault_candidates(fault_address, &memory.map, base)?;
+        let other = match fault_address {
+            Some(_) => proven_elsewhere(stop, &candidates, &memory.map, base)?,
+            None => None,
+        };
+        let is_unreached = other.is_some();
+        if let Some(other) = other {
+            candidates = other;
+        }
+        let first_base = candidates.first().and_then(|first| first.base);
         let mut document = FaultDocument::of(stop, candidates, fault_address)?;
-        document.nearest = document.first_address().map(|address| {
-            let found = memory.find(address, wave.apertures(), scratch, process);
+        document.is_unreached = is_unreached;
+        let Some(address) = document.first_address() else {
+            return Ok(document);
+        };
+        let first = document.candidates.first();
+        let place = |found| {
             let mut nearest = NearestDocument::new(address, &found);
-            let first = document.candidates.first();
-            if let Some((access, lane)) = first.and_then(FaultCandidateDocument::first_lane) {
-                nearest.add_variables(stop, access, lane);
+            if let Some((access, lanes)) = first.and_then(FaultCandidateDocument::vector) {
+                nearest.add_variables(stop, access, lanes);
             }
             nearest
-        });
+        };
+        let from_base = first_base.and_then(|base| memory.from_base(address, base));
+        document.from_argument = from_base.map(|found| place(found).text);
+        let nearest = place(memory.find(address, wave.apertures(), scratch, process));
+        document.nearest = Some(nearest);
         Ok(document)
+    }
+
+    /// Returns the place of the likeliest candidate's address as text, if the memory of the process is known.
+    pub(super) fn place(&self) -> Option<&Untrusted<'static>> {
+        let nearest = self.nearest.as_ref().map(|nearest| &nearest.text);
+        self.from_argument.as_ref().or(nearest)
     }
 
     /// Searches for the access at which a wave faulted, without knowledge of the memory of the process.
@@ -178,6 +182,20 @@ impl FaultDocument {
         }
     }
 
+    /// Continues a sentence about the fault with the address that the runtime reported, if there is one: `; the runtime reported 0x…, a write to a
+    /// read-only page`.
+    pub(super) fn reported(&self) -> Option<String> {
+        let address = self.address?.0;
+        let reason = self.reason.as_ref().map(|reason| format!(", {reason}"));
+        let reason = reason.unwrap_or_default();
+        Some(match self.is_unreached {
+            true => format!(
+                "; no access before the stop is known to reach the reported address {address:#x}{reason}"
+            ),
+            false => format!("; the runtime reported {address:#x}{reason}"),
+        })
+    }
+
     /// Returns the most reliable address at fault: of the first candidate's first lane, of its scalar access, or the reported address.
     pub(super) fn first_address(&self) -> Option<u64> {
         let first = self.candidates.first();
@@ -221,11 +239,11 @@ impl FaultCandidateDocument {
         })
     }
 
-    /// Returns the address of the access and the first lane at fault.
-    fn first_lane(&self) -> Option<(ProcessAddress, Lane)> {
+    /// Returns the address of the instruction and the lanes at fault, if they are known.
+    fn vector(&self) -> Option<(ProcessAddress, &[FaultLaneDocument])> {
         let pc = u64::try_from(self.pc.0).ok()?;
-        let first = self.lanes.first()?;
-        Some((ProcessAddress(pc), Lane(first.lane)))
+        let lanes = Some(&*self.lanes).filter(|lanes| !lanes.is_empty())?;
+        Some((ProcessAddress(pc), lanes))
     }
 
     /// Writes the frames as text, with file names that are unique among `names`.
@@ -233,6 +251,32 @@ impl FaultCandidateDocument {
         let lines = self.frames.iter().map(|frame| places::line(frame, names));
         self.inlined = lines.collect();
     }
+}
+
+/// Returns the accesses that faulted according to the memory of the process, if they contradict a reported address: no access is known to reach
+/// it, and either another access is proven to have faulted, or no access can reach it. Because of the contradiction, none of them is certain.
+///
+/// * `reported`: the candidates for the reported address.
+fn proven_elsewhere(
+    stop: &Stop<'_, '_>,
+    reported: &[FaultCandidate],
+    memory: &MemoryMap,
+    scratch: Option<u64>,
+) -> Result<Option<Vec<FaultCandidate>>> {
+    let is_reached =
+        |candidate: &FaultCandidate| !candidate.lanes.is_empty() || candidate.address.is_some();
+    if reported.iter().any(is_reached) {
+        return Ok(None);
+    }
+    let mut others = stop.fault_candidates(None, memory, scratch)?;
+    let is_proven = others.first().is_some_and(|first| first.is_certain);
+    if !is_proven && !reported.is_empty() {
+        return Ok(None);
+    }
+    for other in &mut others {
+        other.is_certain = false;
+    }
+    Ok(Some(others).filter(|others| !others.is_empty()))
 }
 
 /// Returns the frames at an address of the process, the innermost first.
@@ -243,111 +287,4 @@ pub(super) fn frames_at(stop: &Stop<'_, '_>, pc: ProcessAddress) -> Result<Vec<R
     let frame = frame.for_waiting(pc, 0);
     let parts = FrameDocument::parts(&frame, stop.meter())?;
     Ok(parts.into_iter().map(Rc::new).collect())
-}
-
-impl NearestDocument {
-    pub(super) fn new(address: u64, found: &Whereabouts) -> NearestDocument {
-        let range =
-            |range: &core::ops::Range<u64>| Some([Hex::from(range.start), Hex::from(range.end)]);
-        let (what, name, range) = match &found.nearest {
-            Nearest::NullPage => ("none", Some("null page".to_owned()), None),
-            Nearest::Local => ("lds", None, None),
-            Nearest::Scratch => ("scratch", None, None),
-            Nearest::Argument(argument, memory) => {
-                let name = argument.name.clone();
-                let name = name.unwrap_or_else(|| format!("argument {}", argument.position));
-                ("argument", Some(name), range(memory))
-            }
-            Nearest::Mapping(memory) => {
-                let object = found
-                    .code_object
-                    .map(|object| format!("code object {object}"));
-                ("mapping", object, range(memory))
-            }
-            Nearest::Nothing => ("none", None, None),
-        };
-        let element = match &found.nearest {
-            Nearest::Argument(argument, _) => ElementDocument::new(argument, address),
-            Nearest::NullPage
-            | Nearest::Local
-            | Nearest::Scratch
-            | Nearest::Mapping(_)
-            | Nearest::Nothing => None,
-        };
-        let mut document = NearestDocument {
-            of: Hex::from(address),
-            what,
-            name: name.map(Untrusted::from),
-            distance: i64::try_from(found.distance).unwrap_or(match found.distance < 0 {
-                true => i64::MIN,
-                false => i64::MAX,
-            }),
-            range,
-            element,
-            place: WhereText(address, found).to_string(),
-            text: Untrusted::default(),
-        };
-        document.set_text();
-        document
-    }
-
-    /// Adds the variables that have the index of the element.
-    ///
-    /// * `access`: the address of the instruction that accessed the address.
-    fn add_variables(&mut self, stop: &Stop<'_, '_>, access: ProcessAddress, lane: Lane) {
-        if let Some(element) = &mut self.element {
-            element.add_variables(stop, access, lane);
-        }
-        self.set_text();
-    }
-
-    fn set_text(&mut self) {
-        let place = &self.place;
-        self.text = match &self.element {
-            Some(element) => format!("{place}, as {element}").into(),
-            None => place.clone().into(),
-        };
-    }
-}
-
-/// Displays the location of an address.
-struct WhereText<'w>(u64, &'w Whereabouts);
-
-impl fmt::Display for WhereText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WhereText(address, found) = self;
-        let what = match &found.nearest {
-            Nearest::NullPage => {
-                let from = counted(*address, "byte");
-                return write!(f, "{from} after address 0: a null pointer");
-            }
-            Nearest::Local => return f.write_str("in LDS"),
-            Nearest::Scratch => return f.write_str("in scratch"),
-            Nearest::Nothing => return f.write_str("in no memory that is known"),
-            Nearest::Argument(argument, _) => match &argument.name {
-                Some(name) => {
-                    format!(
-                        "the memory that argument {} points into",
-                        Untrusted::from(name.clone())
-                    )
-                }
-                None => format!("the memory that argument {} points into", argument.position),
-            },
-            Nearest::Mapping(range) => match found.code_object {
-                Some(object) => format!("code object {object}"),
-                None => format!("the memory mapped at {:#x}-{:#x}", range.start, range.end),
-            },
-        };
-        let far = u64::try_from(found.distance.unsigned_abs()).unwrap_or(u64::MAX);
-        match found.distance {
-            0 => write!(f, "in {what}"),
-            ..0 => write!(f, "{} before the start of {what}", counted(far, "byte")),
-            // The first byte after the end is at a distance of one.
-            1 => write!(f, "at the end of {what}"),
-            2.. => {
-                let past = far.saturating_sub(1);
-                write!(f, "{} past the end of {what}", counted(past, "byte"))
-            }
-        }
-    }
 }

@@ -62,7 +62,7 @@ impl CoreDocument {
             places: &[],
             workgroups: &[],
             names,
-            is_gpu_half: false,
+            unread: None,
         };
         match wave.stop.is_empty() {
             true => self.verdict.clone(),

@@ -7,18 +7,19 @@ use serde::Serialize;
 use super::super::number::Hex;
 use super::super::text::FileNames;
 use super::assertion::AssertionDocument;
-use super::fault::{FaultDocument, NearestDocument};
+use super::fault::FaultDocument;
 use super::groups::groups;
+use super::nearest::{NearestDocument, code_at};
 use super::places::{Places, Stack};
 use super::verdict::{Found, VerdictDocument};
 use super::workgroups::{KnownPlaces, PolledDocument, Started, WavePlace, workgroups};
 use super::{
     CoreDocument, CoreObjectDocument, CoreRequest, CoreWaveDocument, ProblemDocument, name_stacks,
 };
-use crate::arch::{ProcessAddress, WaveSize};
+use crate::arch::{LoadAddress, ProcessAddress, WaveSize};
 use crate::debug_agent::{EventKind, LoggedWave, RuntimeEvent};
 use crate::gpu_core::{StopReason, WaveState};
-use crate::inspect::{Stop, Whereabouts};
+use crate::inspect::{Program, Stop, Whereabouts};
 use crate::meter::Meter;
 use crate::report::FrameDocument;
 use crate::untrusted::Untrusted;
@@ -44,7 +45,7 @@ pub struct EventDocument {
 impl From<&RuntimeEvent> for EventDocument {
     fn from(event: &RuntimeEvent) -> EventDocument {
         let (kind, address) = match event.kind {
-            EventKind::MemoryFault { address } => ("memory-fault", Some(address)),
+            EventKind::MemoryFault { address, .. } => ("memory-fault", Some(address)),
             EventKind::HardwareException => ("hardware-exception", None),
             EventKind::QueueError => ("queue-error", None),
             EventKind::Dispatch { .. } => ("dispatch", None),
@@ -101,6 +102,8 @@ pub struct LogDocuments<'m> {
     started: Vec<Started>,
     /// The addresses of the code objects, in the order in which they were given.
     loaded: Vec<Range<u64>>,
+    /// The function and the line of the requested address.
+    code: Option<String>,
     problems: Vec<ProblemDocument>,
 }
 
@@ -117,6 +120,7 @@ impl<'m> LogDocuments<'m> {
             found: Vec::new(),
             started: Vec::new(),
             loaded: Vec::new(),
+            code: None,
             problems: Vec::new(),
         }
     }
@@ -188,7 +192,7 @@ impl<'m> LogDocuments<'m> {
             let found = of
                 .stop
                 .map(|stop| FaultDocument::without_memory(stop, address));
-            match found {
+            let mut document = match found {
                 Some(Ok(found)) => found,
                 Some(Err(error)) => {
                     let message = format!("the faulting instruction was not found: {error}");
@@ -197,7 +201,12 @@ impl<'m> LogDocuments<'m> {
                     FaultDocument::of_address(address)
                 }
                 None => FaultDocument::of_address(address),
-            }
+            };
+            let reason = wave.fault_reason.clone();
+            document.reason = reason
+                .filter(|_| address == wave.fault_address)
+                .map(Untrusted::from);
+            document
         });
         let exec = wave.scalars.get("exec").or(wave.scalars.get("exec_lo"));
         let is_running = wave.reason == "running";
@@ -261,7 +270,7 @@ impl<'m> LogDocuments<'m> {
             places: &places,
             workgroups: &workgroups,
             names: &names,
-            is_gpu_half: false,
+            unread: None,
         };
         let verdict = found.verdict();
         let verdict = match verdict.kind == "none" {
@@ -294,9 +303,23 @@ impl LogDocuments<'_> {
         self.loaded.push(addresses);
     }
 
+    /// Finds the function and the line of the requested address in a code object.
+    pub fn locate_in(&mut self, program: &Program<'_>, load_address: LoadAddress) {
+        if let Some(address) = self.request.whereabouts
+            && self.code.is_none()
+        {
+            self.code = code_at(program, load_address, address);
+        }
+    }
+
     /// Locates an address. A log tells where code objects are, and nothing of other memory.
     fn locate(&self, address: u64) -> NearestDocument {
-        NearestDocument::new(address, &Whereabouts::in_objects(address, &self.loaded))
+        let found = Whereabouts::in_objects(address, &self.loaded);
+        let mut nearest = NearestDocument::new(address, &found);
+        if let Some(code) = self.code.as_ref().filter(|_| found.code_object.is_some()) {
+            nearest.add_code(code);
+        }
+        nearest
     }
 }
 
