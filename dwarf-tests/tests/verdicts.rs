@@ -224,8 +224,8 @@ fn a_log_keeps_the_reported_address() {
         std::fs::write(&log, format!("{report}{waves}")).unwrap();
         let end = format!("; the runtime reported 0x7ffb61f02000{expected}");
         let with = document(&[&log, "--object", &object]);
-        let start = "wave 1 of an unknown kernel: store (global_store_b32) in k at host-1100.cl:8 may have faulted";
-        assert!(text(&with).starts_with(start), "{}", text(&with));
+        let store = "store (global_store_b32) in k at host-1100.cl:8 may have faulted";
+        assert!(text(&with).contains(store), "{}", text(&with));
         assert!(text(&with).ends_with(&end), "{}", text(&with));
         let without = document(&[&log]);
         assert!(text(&without).ends_with(&end), "{}", text(&without));

@@ -43,7 +43,11 @@ pub(crate) fn unused(
         if !one.is_named || is_used(&one.path) {
             continue;
         }
-        let option = format!("--object {}", Untrusted::from(&*one.path));
+        let load = one
+            .load_address
+            .map(|LoadAddress(load)| format!("@{load:#x}"));
+        let load = load.unwrap_or_default();
+        let option = format!("--object {}{load}", Untrusted::from(&*one.path));
         if found.iter().any(|known| known.option == option) {
             continue;
         }
