@@ -104,45 +104,16 @@ pub(crate) fn run(
         .map(|given| Ok((given, CodeObject::parse_with(&given.data, &limits)?)))
         .collect::<hetdwarf::Result<_>>()?;
     // All output paths are checked before anything is written.
-    let mut files = Vec::new();
-    let mut names: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut problems = Vec::new();
-    let mut used = Vec::new();
-    for wave in &waves {
-        let found = snapshot(wave, &parsed, arguments.target.as_deref());
-        let (text, mut document) = match found {
-            Ok((text, document, object)) => {
-                used.extend(object);
-                (text, document)
-            }
-            Err(failure) => {
-                problems.push(failure);
-                continue;
-            }
-        };
-        let count = names.entry(wave.number).or_default();
-        *count += 1;
-        let name = match *count {
-            1 => format!("wave-{}.json", wave.number),
-            // Another wave has the same number: the log is about several programs or times.
-            count => format!("wave-{}-{count}.json", wave.number),
-        };
-        let path = arguments.output.join(name);
-        document.snapshot = Untrusted::from(&*path).into_owned();
-        files.push((path, text, document));
-    }
+    let Converted {
+        files,
+        mut problems,
+        used,
+    } = convert(&waves, &parsed, arguments);
     // If no snapshot can be written, the first problem is the error. Otherwise the other snapshots are kept.
     if files.is_empty() && !problems.is_empty() {
         return Err(problems.swap_remove(0));
     }
-    let of_log = Waves {
-        waves: &waves,
-        load_address: None,
-        target: arguments.target.as_deref(),
-    };
-    for Unused { option, message } in unused(&parsed, &used, &of_log) {
-        problems.push(Failure::new(format!("{option}: {message}")));
-    }
+    problems.extend(not_used(&waves, &parsed, &used, arguments));
     let inputs = arguments.logs.iter().chain(&arguments.objects);
     let mut outputs = Outputs::new(arguments.force, inputs.map(PathBuf::as_path));
     let folder = &arguments.output;
@@ -176,6 +147,73 @@ pub(crate) fn run(
         true => Exit::Done,
         false => Exit::Negative,
     })
+}
+
+/// Waves as snapshots, not written yet.
+struct Converted {
+    /// The paths of the snapshots, their texts and their rows of the document.
+    files: Vec<(PathBuf, String, ImportedWave)>,
+    problems: Vec<Failure>,
+    /// The indexes of the code objects of waves.
+    used: Vec<usize>,
+}
+
+/// Converts waves to snapshots.
+fn convert(
+    waves: &[LoggedWave],
+    given: &[(&Given, CodeObject<'_>)],
+    arguments: &ImportArguments,
+) -> Converted {
+    let mut files = Vec::new();
+    let mut names: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut problems = Vec::new();
+    let mut used = Vec::new();
+    for wave in waves {
+        let found = snapshot(wave, given, arguments.target.as_deref());
+        let (text, mut document) = match found {
+            Ok((text, document, object)) => {
+                used.extend(object);
+                (text, document)
+            }
+            Err(failure) => {
+                problems.push(failure);
+                continue;
+            }
+        };
+        let count = names.entry(wave.number).or_default();
+        *count += 1;
+        let name = match *count {
+            1 => format!("wave-{}.json", wave.number),
+            // Another wave has the same number: the log is about several programs or times.
+            count => format!("wave-{}-{count}.json", wave.number),
+        };
+        let path = arguments.output.join(name);
+        document.snapshot = Untrusted::from(&*path).into_owned();
+        files.push((path, text, document));
+    }
+    Converted {
+        files,
+        problems,
+        used,
+    }
+}
+
+/// Returns the code objects that were given and are not used, with the reasons.
+fn not_used(
+    waves: &[LoggedWave],
+    given: &[(&Given, CodeObject<'_>)],
+    used: &[usize],
+    arguments: &ImportArguments,
+) -> Vec<Failure> {
+    let of_log = Waves {
+        waves,
+        load_address: None,
+        target: arguments.target.as_deref(),
+    };
+    let found = unused(given, used, &of_log).into_iter();
+    let found =
+        found.map(|Unused { option, message }| Failure::new(format!("{option}: {message}")));
+    found.collect()
 }
 
 /// The waves of all logs.

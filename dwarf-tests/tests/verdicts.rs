@@ -134,7 +134,7 @@ fn with_mapped_files(mut core: Vec<u8>, files: &[(u64, u64, &str)]) -> Vec<u8> {
         list.extend(path.as_bytes());
         list.push(0);
     }
-    while core.len() % 8 != 0 {
+    while !core.len().is_multiple_of(8) {
         core.push(0);
     }
     let start = core.len() as u64;

@@ -27,10 +27,11 @@ impl Problem {
             self.place,
             ProblemPlace::CodeObjects | ProblemPlace::CodeObject(_)
         );
-        let hides = match &self.kind {
-            ProblemKind::NotInFile { what, .. } => matches!(*what, SAVE_AREA | CONTROL_STACK),
-            kind => matches!(
-                kind,
+        let hides = if let ProblemKind::NotInFile { what, .. } = &self.kind {
+            matches!(*what, SAVE_AREA | CONTROL_STACK)
+        } else {
+            matches!(
+                &self.kind,
                 ProblemKind::HeaderCount
                     | ProblemKind::HeadersCut { .. }
                     | ProblemKind::EmptyHeaders { .. }
@@ -50,7 +51,7 @@ impl Problem {
                     | ProblemKind::StackCut
                     | ProblemKind::RecordsMissing { .. }
                     | ProblemKind::Limit { .. }
-            ),
+            )
         };
         hides && !is_of_code
     }

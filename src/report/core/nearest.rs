@@ -174,9 +174,10 @@ impl fmt::Display for WhereText<'_> {
         let far = u64::try_from(found.distance.unsigned_abs()).unwrap_or(u64::MAX);
         let size = memory.end.saturating_sub(memory.start);
         if far > size.max(FAR) && !found.is_from_base {
-            let what = match &found.nearest {
-                Nearest::Argument(argument, _) => format!("that of {}", named(argument)),
-                _ => what,
+            let what = if let Nearest::Argument(argument, _) = &found.nearest {
+                format!("that of {}", named(argument))
+            } else {
+                what
             };
             let side = if found.distance < 0 { "above" } else { "below" };
             let far = binary_size(far);
