@@ -7,6 +7,7 @@ mod faults;
 mod groups;
 mod lines;
 mod log;
+mod nearest;
 mod places;
 mod report;
 mod survey;
@@ -26,13 +27,15 @@ use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 pub use assertion::AssertionDocument;
 pub use element::ElementDocument;
-pub use fault::{FaultCandidateDocument, FaultDocument, FaultLaneDocument, NearestDocument};
+pub use fault::{FaultCandidateDocument, FaultDocument, FaultLaneDocument};
 use faults::Faults;
 pub use lines::{CoreWaveLine, offset_in_function};
 pub use log::{EventDocument, LogDocuments, LoggedStop};
+pub use nearest::NearestDocument;
 use places::Places;
 pub use places::own_frame;
 pub use report::CoreReport;
+pub use survey::unread;
 use survey::{Finders, survey};
 pub use verdict::VerdictDocument;
 pub use workgroups::{DivergentDocument, OffLanesDocument, PolledDocument, WorkgroupDocument};
@@ -407,7 +410,7 @@ impl CoreReport {
             workgroups: &workgroups,
             stacks: &stacks,
             names: &stacks.names(),
-            is_gpu_half: core.is_gpu_half(),
+            unread: unread(core),
         };
         let verdict = verdict.verdict();
         let has_several = core.file_count() > 1;
@@ -421,7 +424,7 @@ impl CoreReport {
             format: "hetdwarf-core/1",
             verdict,
             note: Some(survey::note(core)),
-            agents: agents(core),
+            agents: survey::agents(core),
             queues: (1..)
                 .zip(core.queues())
                 .map(|(index, queue)| QueueDocument::new(index, queue))
@@ -448,27 +451,6 @@ impl From<&LoadedObject> for FoundObject {
             file: None,
         }
     }
-}
-
-fn agents(core: &GpuCore<'_>) -> Vec<AgentDocument> {
-    (1..)
-        .zip(core.agents())
-        .map(|(index, agent)| AgentDocument {
-            index,
-            gpu_id: agent.gpu_id,
-            target: agent.target.clone().into(),
-            xcc: agent.xccs,
-            shader_engines: agent.shader_engines,
-            simds: agent.simds,
-            location: format!(
-                "{:02x}:{:02x}.{:x}",
-                agent.location >> 8,
-                agent.location >> 3 & 0x1f,
-                agent.location & 7
-            ),
-            readable: agent.is_readable(),
-        })
-        .collect()
 }
 
 impl QueueDocument {

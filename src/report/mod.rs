@@ -49,7 +49,7 @@ pub use self::core::{
     ElementDocument, EventDocument, FaultCandidateDocument, FaultDocument, FaultLaneDocument,
     FoundObject, GroupBy, GroupDocument, LogDocuments, LoggedStop, NearestDocument,
     OffLanesDocument, PolledDocument, ProblemDocument, QueueDocument, VerdictDocument,
-    WorkgroupDocument, offset_in_function, own_frame,
+    WorkgroupDocument, offset_in_function, own_frame, unread,
 };
 pub use absent::{AbsentLanes, NOT_ENTERED, NOT_STARTED};
 pub use all_waves::{AllWavesDocument, WaveGroup, WaveGroups};

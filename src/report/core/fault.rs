@@ -1,19 +1,17 @@
 //! Describes the access at which a wave faulted, for the documents.
 
-use core::fmt;
 use std::rc::Rc;
 
 use serde::Serialize;
 
 use super::super::frame::FrameDocument;
 use super::super::number::Hex;
-use super::element::ElementDocument;
+use super::nearest::NearestDocument;
 use super::places::Stack;
-use crate::arch::{Lane, ProcessAddress};
+use crate::arch::ProcessAddress;
 use crate::error::Result;
 use crate::gpu_core::{CoreWave, Process};
-use crate::inspect::{DispatchMemory, FaultCandidate, MemoryMap, Nearest, Stop, Whereabouts};
-use crate::plural::counted;
+use crate::inspect::{DispatchMemory, FaultCandidate, MemoryMap, Stop};
 use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 
@@ -31,6 +29,15 @@ pub struct FaultDocument {
     /// ([`CoreRequest::all_faults`](super::CoreRequest::all_faults)).
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub not_searched: bool,
+    /// The place of the likeliest candidate's address relative to the argument from which it was computed, as text.
+    #[serde(skip)]
+    from_argument: Option<Untrusted<'static>>,
+    /// The runtime's reason for the fault, as the end of a sentence.
+    #[serde(skip)]
+    pub(super) reason: Option<Untrusted<'static>>,
+    /// True if the candidates are accesses to other memory, because none is known to reach the reported address.
+    #[serde(skip)]
+    pub(super) is_unreached: bool,
 }
 
 /// An access at which a wave may have faulted.
@@ -78,28 +85,6 @@ pub struct FaultLaneDocument {
     pub work_item: Option<[u32; 3]>,
 }
 
-/// The known object nearest to an address.
-#[non_exhaustive]
-#[derive(Clone, Debug, Serialize)]
-pub struct NearestDocument {
-    /// The address.
-    pub of: Hex,
-    /// `mapping`, `argument`, `lds`, `scratch` or `none`.
-    pub what: &'static str,
-    /// The name of the argument, or the kind of memory.
-    pub name: Option<Untrusted<'static>>,
-    /// The distance from the object in bytes: positive after its last byte, negative before its first byte, 0 inside it.
-    pub distance: i64,
-    /// The first address of the memory, and the first address after it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub range: Option<[Hex; 2]>,
-    /// The element that contains the address; null if the type is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub element: Option<ElementDocument>,
-    /// All of these fields as text for people.
-    pub text: Untrusted<'static>,
-}
-
 /// The fault of a wave, and the frames at each candidate, the innermost first.
 pub(super) struct FoundFault {
     pub(super) document: FaultDocument,
@@ -113,6 +98,14 @@ impl From<FaultDocument> for FoundFault {
             document,
             accesses: Vec::new(),
         }
+    }
+}
+
+impl FaultDocument {
+    /// Returns the place of the likeliest candidate's address as text, if the memory of the process is known.
+    pub(super) fn place(&self) -> Option<&Untrusted<'static>> {
+        let nearest = self.nearest.as_ref().map(|nearest| &nearest.text);
+        self.from_argument.as_ref().or(nearest)
     }
 }
 
@@ -130,16 +123,35 @@ impl FoundFault {
     ) -> Result<FoundFault> {
         let scratch = wave.scratch();
         let base = scratch.map(|scratch| scratch.address);
-        let candidates = stop.fault_candidates(fault_address, &memory.map, base)?;
+        let mut candidates = stop.fault_candidates(fault_address, &memory.map, base)?;
+        let other = match fault_address {
+            Some(_) => proven_elsewhere(stop, &candidates, &memory.map, base)?,
+            None => None,
+        };
+        let is_unreached = other.is_some();
+        if let Some(other) = other {
+            candidates = other;
+        }
+        let first_base = candidates.first().and_then(|first| first.base);
         let mut fault = FoundFault::of(stop, candidates, fault_address)?;
         let document = &mut fault.document;
-        document.nearest = document.first_address().map(|address| {
-            let found = memory.find(address, wave.apertures(), scratch, process);
-            let first = document.candidates.first();
-            let first = first.and_then(FaultCandidateDocument::first_lane);
-            let access = first.map(|(pc, lane)| (stop, pc, lane));
-            NearestDocument::new(address, &found, access)
-        });
+        document.is_unreached = is_unreached;
+        let Some(address) = document.first_address() else {
+            return Ok(fault);
+        };
+        let first = document.candidates.first();
+        let place = |found| {
+            let mut nearest = NearestDocument::new(address, &found);
+            if let Some((access, lanes)) = first.and_then(FaultCandidateDocument::vector) {
+                nearest.add_variables(stop, access, lanes);
+            }
+            nearest
+        };
+        let from_base = first_base.and_then(|base| memory.from_base(address, base));
+        let from_argument = from_base.map(|found| place(found).text);
+        let nearest = place(memory.find(address, wave.apertures(), scratch, process));
+        document.from_argument = from_argument;
+        document.nearest = Some(nearest);
         Ok(fault)
     }
 
@@ -190,6 +202,20 @@ impl FaultDocument {
         }
     }
 
+    /// Continues a sentence about the fault with the address that the runtime reported, if there is one: `; the runtime reported 0x…, a write to a
+    /// read-only page`.
+    pub(super) fn reported(&self) -> Option<String> {
+        let address = self.address?.0;
+        let reason = self.reason.as_ref().map(|reason| format!(", {reason}"));
+        let reason = reason.unwrap_or_default();
+        Some(match self.is_unreached {
+            true => format!(
+                "; no access before the stop is known to reach the reported address {address:#x}{reason}"
+            ),
+            false => format!("; the runtime reported {address:#x}{reason}"),
+        })
+    }
+
     /// Returns the most reliable address at fault: of the first candidate's first lane, of its scalar access, or the reported address.
     pub(super) fn first_address(&self) -> Option<u64> {
         let first = self.candidates.first();
@@ -237,12 +263,38 @@ impl FaultCandidateDocument {
         Ok((document, frames))
     }
 
-    /// Returns the address of the access and the first lane at fault.
-    fn first_lane(&self) -> Option<(ProcessAddress, Lane)> {
+    /// Returns the address of the instruction and the lanes at fault, if they are known.
+    fn vector(&self) -> Option<(ProcessAddress, &[FaultLaneDocument])> {
         let pc = u64::try_from(self.pc.0).ok()?;
-        let first = self.lanes.first()?;
-        Some((ProcessAddress(pc), Lane(first.lane)))
+        let lanes = Some(&*self.lanes).filter(|lanes| !lanes.is_empty())?;
+        Some((ProcessAddress(pc), lanes))
     }
+}
+
+/// Returns the accesses that faulted according to the memory of the process, if they contradict a reported address: no access is known to reach
+/// it, and either another access is proven to have faulted, or no access can reach it. Because of the contradiction, none of them is certain.
+///
+/// * `reported`: the candidates for the reported address.
+fn proven_elsewhere(
+    stop: &Stop<'_, '_>,
+    reported: &[FaultCandidate],
+    memory: &MemoryMap,
+    scratch: Option<u64>,
+) -> Result<Option<Vec<FaultCandidate>>> {
+    let is_reached =
+        |candidate: &FaultCandidate| !candidate.lanes.is_empty() || candidate.address.is_some();
+    if reported.iter().any(is_reached) {
+        return Ok(None);
+    }
+    let mut others = stop.fault_candidates(None, memory, scratch)?;
+    let is_proven = others.first().is_some_and(|first| first.is_certain);
+    if !is_proven && !reported.is_empty() {
+        return Ok(None);
+    }
+    for other in &mut others {
+        other.is_certain = false;
+    }
+    Ok(Some(others).filter(|others| !others.is_empty()))
 }
 
 /// Returns the frames at an address of the process, the innermost first.
@@ -253,103 +305,4 @@ pub(super) fn frames_at(stop: &Stop<'_, '_>, pc: ProcessAddress) -> Result<Stack
     let frame = frame.for_waiting(pc, 0);
     let parts = FrameDocument::parts(&frame, stop.meter())?;
     Ok(parts.into_iter().map(Rc::new).collect())
-}
-
-impl NearestDocument {
-    /// * `access`: the instruction and the lane that accessed the address. Its function has the variables that are named in the text.
-    pub(super) fn new(
-        address: u64,
-        found: &Whereabouts,
-        access: Option<(&Stop<'_, '_>, ProcessAddress, Lane)>,
-    ) -> NearestDocument {
-        let range =
-            |range: &core::ops::Range<u64>| Some([Hex::from(range.start), Hex::from(range.end)]);
-        let (what, name, range) = match &found.nearest {
-            Nearest::NullPage => ("none", Some("null page".to_owned()), None),
-            Nearest::Local => ("lds", None, None),
-            Nearest::Scratch => ("scratch", None, None),
-            Nearest::Argument(argument, memory) => {
-                let name = argument.name.clone();
-                let name = name.unwrap_or_else(|| format!("argument {}", argument.position));
-                ("argument", Some(name), range(memory))
-            }
-            Nearest::Mapping(memory) => {
-                let object = found
-                    .code_object
-                    .map(|object| format!("code object {object}"));
-                ("mapping", object, range(memory))
-            }
-            Nearest::Nothing => ("none", None, None),
-        };
-        let mut element = match &found.nearest {
-            Nearest::Argument(argument, _) => ElementDocument::new(argument, address),
-            Nearest::NullPage
-            | Nearest::Local
-            | Nearest::Scratch
-            | Nearest::Mapping(_)
-            | Nearest::Nothing => None,
-        };
-        if let (Some(element), Some((stop, pc, lane))) = (&mut element, access) {
-            element.add_variables(stop, pc, lane);
-        }
-        let place = WhereText(address, found);
-        let text = match &element {
-            Some(element) => format!("{place}, as {element}"),
-            None => place.to_string(),
-        };
-        NearestDocument {
-            of: Hex::from(address),
-            what,
-            name: name.map(Untrusted::from),
-            distance: i64::try_from(found.distance).unwrap_or(match found.distance < 0 {
-                true => i64::MIN,
-                false => i64::MAX,
-            }),
-            range,
-            element,
-            text: text.into(),
-        }
-    }
-}
-
-/// Displays the location of an address.
-struct WhereText<'w>(u64, &'w Whereabouts);
-
-impl fmt::Display for WhereText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WhereText(address, found) = self;
-        let what = match &found.nearest {
-            Nearest::NullPage => {
-                let from = counted(*address, "byte");
-                return write!(f, "{from} after address 0: a null pointer");
-            }
-            Nearest::Local => return f.write_str("in LDS"),
-            Nearest::Scratch => return f.write_str("in scratch"),
-            Nearest::Nothing => return f.write_str("in no memory that is known"),
-            Nearest::Argument(argument, _) => match &argument.name {
-                Some(name) => {
-                    format!(
-                        "the memory that argument {} points into",
-                        Untrusted::from(name.clone())
-                    )
-                }
-                None => format!("the memory that argument {} points into", argument.position),
-            },
-            Nearest::Mapping(range) => match found.code_object {
-                Some(object) => format!("code object {object}"),
-                None => format!("the memory mapped at {:#x}-{:#x}", range.start, range.end),
-            },
-        };
-        let far = u64::try_from(found.distance.unsigned_abs()).unwrap_or(u64::MAX);
-        match found.distance {
-            0 => write!(f, "in {what}"),
-            ..0 => write!(f, "{} before the start of {what}", counted(far, "byte")),
-            // The first byte after the end is at a distance of one.
-            1 => write!(f, "at the end of {what}"),
-            2.. => {
-                let past = far.saturating_sub(1);
-                write!(f, "{} past the end of {what}", counted(past, "byte"))
-            }
-        }
-    }
 }

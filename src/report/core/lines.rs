@@ -64,7 +64,7 @@ impl CoreReport {
             workgroups: &[],
             stacks: &self.stacks,
             names,
-            is_gpu_half: false,
+            unread: None,
         };
         match wave.stop.is_empty() {
             true => self.document.verdict.clone(),

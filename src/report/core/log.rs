@@ -6,18 +6,19 @@ use serde::Serialize;
 
 use super::super::number::Hex;
 use super::assertion::AssertionDocument;
-use super::fault::{FaultDocument, FoundFault, NearestDocument};
+use super::fault::{FaultDocument, FoundFault};
 use super::groups::groups;
+use super::nearest::{NearestDocument, code_at};
 use super::places::{Places, Stack};
 use super::report::CoreReport;
 use super::survey::Survey;
 use super::verdict::{Found, VerdictDocument};
 use super::workgroups::{KnownPlaces, PolledDocument, Started, WavePlace, workgroups};
 use super::{CoreDocument, CoreObjectDocument, CoreRequest, CoreWaveDocument, ProblemDocument};
-use crate::arch::{ProcessAddress, WaveSize};
+use crate::arch::{LoadAddress, ProcessAddress, WaveSize};
 use crate::debug_agent::{EventKind, LoggedWave, RuntimeEvent};
 use crate::gpu_core::{StopReason, WaveState};
-use crate::inspect::{Stop, Whereabouts};
+use crate::inspect::{Program, Stop, Whereabouts};
 use crate::meter::Meter;
 use crate::report::FrameDocument;
 use crate::untrusted::Untrusted;
@@ -43,7 +44,7 @@ pub struct EventDocument {
 impl From<&RuntimeEvent> for EventDocument {
     fn from(event: &RuntimeEvent) -> EventDocument {
         let (kind, address) = match event.kind {
-            EventKind::MemoryFault { address } => ("memory-fault", Some(address)),
+            EventKind::MemoryFault { address, .. } => ("memory-fault", Some(address)),
             EventKind::HardwareException => ("hardware-exception", None),
             EventKind::QueueError => ("queue-error", None),
             EventKind::Dispatch { .. } => ("dispatch", None),
@@ -99,6 +100,8 @@ pub struct LogDocuments<'m> {
     started: Vec<Started>,
     /// The addresses of the code objects, in the order in which they were given.
     loaded: Vec<Range<u64>>,
+    /// The function and the line of the requested address.
+    code: Option<String>,
     problems: Vec<ProblemDocument>,
 }
 
@@ -114,6 +117,7 @@ impl<'m> LogDocuments<'m> {
             survey: Survey::default(),
             started: Vec::new(),
             loaded: Vec::new(),
+            code: None,
             problems: Vec::new(),
         }
     }
@@ -183,7 +187,7 @@ impl<'m> LogDocuments<'m> {
             let found = of
                 .stop
                 .map(|stop| FoundFault::without_memory(stop, address));
-            match found {
+            let mut found: FoundFault = match found {
                 Some(Ok(found)) => found,
                 Some(Err(error)) => {
                     let message = format!("the faulting instruction was not found: {error}");
@@ -192,7 +196,12 @@ impl<'m> LogDocuments<'m> {
                     FaultDocument::of_address(address).into()
                 }
                 None => FaultDocument::of_address(address).into(),
-            }
+            };
+            let reason = wave.fault_reason.clone();
+            found.document.reason = reason
+                .filter(|_| address == wave.fault_address)
+                .map(Untrusted::from);
+            found
         });
         let exec = wave.scalars.get("exec").or(wave.scalars.get("exec_lo"));
         let is_running = wave.reason == "running";
@@ -253,7 +262,7 @@ impl<'m> LogDocuments<'m> {
             workgroups: &workgroups,
             stacks: &stacks,
             names: &stacks.names(),
-            is_gpu_half: false,
+            unread: None,
         };
         let verdict = found.verdict();
         let verdict = match verdict.kind == "none" {
@@ -287,10 +296,23 @@ impl LogDocuments<'_> {
         self.loaded.push(addresses);
     }
 
+    /// Finds the function and the line of the requested address in a code object.
+    pub fn locate_in(&mut self, program: &Program<'_>, load_address: LoadAddress) {
+        if let Some(address) = self.request.whereabouts
+            && self.code.is_none()
+        {
+            self.code = code_at(program, load_address, address);
+        }
+    }
+
     /// Locates an address. A log tells where code objects are, and nothing of other memory.
     fn locate(&self, address: u64) -> NearestDocument {
         let found = Whereabouts::in_objects(address, &self.loaded);
-        NearestDocument::new(address, &found, None)
+        let mut nearest = NearestDocument::new(address, &found);
+        if let Some(code) = self.code.as_ref().filter(|_| found.code_object.is_some()) {
+            nearest.add_code(code);
+        }
+        nearest
     }
 }
 

@@ -6,10 +6,11 @@ use super::places::{self, Places, Stack};
 use super::report::Stacks;
 use super::workgroups::{WavePlace, WavePlaces};
 use super::{
-    CoreNoteDocument, CoreObjectDocument, CoreWaveDocument, DispatchDocument, FoundObject,
+    AgentDocument, CoreNoteDocument, CoreObjectDocument, CoreWaveDocument, DispatchDocument,
+    FoundObject,
 };
 use crate::arch::LoadAddress;
-use crate::gpu_core::{GpuCore, Process, StopReason};
+use crate::gpu_core::{GpuCore, ProblemPlace, Process, StopReason};
 use crate::inspect::Programs;
 use crate::object::CodeObject;
 use crate::untrusted::Untrusted;
@@ -99,11 +100,50 @@ pub(super) fn survey(
         let place = finders.whereabouts.find(&wave, callers);
         document.polled = finders.whereabouts.polled(&wave, &place);
         if let Some(polled) = &mut document.polled {
-            polled.nearest = finders.faults.nearest(&wave, polled.address);
+            finders.faults.locate(&wave, polled);
         }
         survey.add(document, found.stack, place, accesses.unwrap_or_default());
     }
     survey
+}
+
+/// Returns the reason why no wave of a core could be read, as a sentence. Returns `None` if no part that may contain waves is missing.
+#[must_use]
+pub fn unread(core: &GpuCore<'_>) -> Option<String> {
+    if core.is_gpu_half() {
+        let message = "this is only the GPU's half of a core, and its waves are found through the host's half; \
+                       give both: `hetdwarf core gpucore.PID core.PID`";
+        return Some(message.to_owned());
+    }
+    let problem = core.unread()?;
+    let is_only_file = matches!(problem.place, ProblemPlace::File(_)) && core.file_count() == 1;
+    let reason = match is_only_file {
+        true => problem.kind.to_string(),
+        false => problem.to_string(),
+    };
+    Some(format!("no wave could be read: {reason}"))
+}
+
+/// Describes the GPUs of a core.
+pub(super) fn agents(core: &GpuCore<'_>) -> Vec<AgentDocument> {
+    (1..)
+        .zip(core.agents())
+        .map(|(index, agent)| AgentDocument {
+            index,
+            gpu_id: agent.gpu_id,
+            target: agent.target.clone().into(),
+            xcc: agent.xccs,
+            shader_engines: agent.shader_engines,
+            simds: agent.simds,
+            location: format!(
+                "{:02x}:{:02x}.{:x}",
+                agent.location >> 8,
+                agent.location >> 3 & 0x1f,
+                agent.location & 7
+            ),
+            readable: agent.is_readable(),
+        })
+        .collect()
 }
 
 /// Describes the note of a core.
