@@ -68,8 +68,8 @@ fn print(finding: &Finding) {
         "  {} [{}] {}+{offset:#x}: {}",
         finding.severity, finding.rule.id, finding.section, finding.message
     );
-    if let (Some(function), Some((source, line))) = (&finding.function, &finding.source) {
-        println!("    in {function}, {source}:{line}");
+    if let (Some(function), Some(source)) = (&finding.function, &finding.source) {
+        println!("    in {function}, {}:{}", source.file, source.line);
     }
     if let Some(help) = &finding.help {
         println!("    {help}");

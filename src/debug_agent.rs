@@ -66,6 +66,8 @@ pub struct LoggedWave {
     pub rank: String,
     /// The fault address that the runtime reported for the wave's program, if the wave stopped for a fault.
     pub fault_address: Option<u64>,
+    /// The runtime's reason for this fault, as the end of a sentence about the address.
+    pub fault_reason: Option<String>,
     /// The grid and workgroup in work-items, if the runtime has printed the dispatch with its arguments.
     pub sizes: Option<[[u32; 3]; 2]>,
     /// `running`, or its stop reasons, in the agent's words.
@@ -185,14 +187,14 @@ impl Log {
 
     /// Adds events of their programs to waves: the address of a fault, and the size of their dispatch.
     fn join_events(&mut self) {
-        let faults: Vec<(&str, u64)> = self
+        let faults: Vec<(&str, u64, Option<&String>)> = self
             .events
             .iter()
             .filter_map(|event| {
-                let EventKind::MemoryFault { address } = event.kind else {
+                let EventKind::MemoryFault { address, reason } = &event.kind else {
                     return None;
                 };
-                Some((event.rank.as_str(), address))
+                Some((event.rank.as_str(), *address, reason.as_ref()))
             })
             .collect();
         let dispatches: Vec<(u64, [[u32; 3]; 2])> = self
@@ -207,10 +209,12 @@ impl Log {
             .collect();
         for wave in &mut self.waves {
             // If a program has several faults, it is unknown which one belongs to this wave.
-            let mut own = faults.iter().filter(|(rank, _)| *rank == wave.rank);
-            let first = own.next().map(|(_, address)| *address);
-            let is_one = own.all(|(_, address)| Some(*address) == first);
-            wave.fault_address = first.filter(|_| is_one && wave.is_violation());
+            let mut own = faults.iter().filter(|(rank, ..)| *rank == wave.rank);
+            let first = own.next().map(|(_, address, reason)| (*address, *reason));
+            let is_one = own.all(|(_, address, _)| first.is_some_and(|(one, _)| *address == one));
+            let (address, reason) = first.filter(|_| is_one && wave.is_violation()).unzip();
+            wave.fault_address = address;
+            wave.fault_reason = reason.flatten().cloned();
             let with = |kernarg| move |(address, _): &&(u64, _)| *address == kernarg;
             let found = wave
                 .kernarg_address

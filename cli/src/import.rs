@@ -1,5 +1,9 @@
 //! Implements `hetdwarf import`: converts the debug agent's log into snapshots.
 
+mod unused;
+
+pub(crate) use unused::{Unused, Waves, unused};
+
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
@@ -29,7 +33,7 @@ const MOST_WAVES: usize = 100_000;
 struct ImportDocument {
     format: &'static str,
     waves: Vec<ImportedWave>,
-    /// The waves that were not written, with reasons.
+    /// The waves that were not written, and the code objects that were not used, with reasons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     problems: Vec<Untrusted<'static>>,
     /// The number of lines that are damaged or are not from the agent.
@@ -69,6 +73,8 @@ pub(crate) struct Given {
     load_address: Option<LoadAddress>,
     /// Its index in the file, if the file has several.
     index: Option<usize>,
+    /// True if the user named the file, and not only its folder.
+    is_named: bool,
 }
 
 pub(crate) fn run(
@@ -98,33 +104,16 @@ pub(crate) fn run(
         .map(|given| Ok((given, CodeObject::parse_with(&given.data, &limits)?)))
         .collect::<hetdwarf::Result<_>>()?;
     // All output paths are checked before anything is written.
-    let mut files = Vec::new();
-    let mut names: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut problems = Vec::new();
-    for wave in &waves {
-        let found = snapshot(wave, &parsed, arguments.target.as_deref());
-        let (text, mut document) = match found {
-            Ok(found) => found,
-            Err(failure) => {
-                problems.push(failure);
-                continue;
-            }
-        };
-        let count = names.entry(wave.number).or_default();
-        *count += 1;
-        let name = match *count {
-            1 => format!("wave-{}.json", wave.number),
-            // Another wave has the same number: the log is about several programs or times.
-            count => format!("wave-{}-{count}.json", wave.number),
-        };
-        let path = arguments.output.join(name);
-        document.snapshot = Untrusted::from(&*path).into_owned();
-        files.push((path, text, document));
-    }
+    let Converted {
+        files,
+        mut problems,
+        used,
+    } = convert(&waves, &parsed, arguments);
     // If no snapshot can be written, the first problem is the error. Otherwise the other snapshots are kept.
     if files.is_empty() && !problems.is_empty() {
         return Err(problems.swap_remove(0));
     }
+    problems.extend(not_used(&waves, &parsed, &used, arguments));
     let inputs = arguments.logs.iter().chain(&arguments.objects);
     let mut outputs = Outputs::new(arguments.force, inputs.map(PathBuf::as_path));
     let folder = &arguments.output;
@@ -160,6 +149,73 @@ pub(crate) fn run(
     })
 }
 
+/// Waves as snapshots, not written yet.
+struct Converted {
+    /// The paths of the snapshots, their texts and their rows of the document.
+    files: Vec<(PathBuf, String, ImportedWave)>,
+    problems: Vec<Failure>,
+    /// The indexes of the code objects of waves.
+    used: Vec<usize>,
+}
+
+/// Converts waves to snapshots.
+fn convert(
+    waves: &[LoggedWave],
+    given: &[(&Given, CodeObject<'_>)],
+    arguments: &ImportArguments,
+) -> Converted {
+    let mut files = Vec::new();
+    let mut names: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut problems = Vec::new();
+    let mut used = Vec::new();
+    for wave in waves {
+        let found = snapshot(wave, given, arguments.target.as_deref());
+        let (text, mut document) = match found {
+            Ok((text, document, object)) => {
+                used.extend(object);
+                (text, document)
+            }
+            Err(failure) => {
+                problems.push(failure);
+                continue;
+            }
+        };
+        let count = names.entry(wave.number).or_default();
+        *count += 1;
+        let name = match *count {
+            1 => format!("wave-{}.json", wave.number),
+            // Another wave has the same number: the log is about several programs or times.
+            count => format!("wave-{}-{count}.json", wave.number),
+        };
+        let path = arguments.output.join(name);
+        document.snapshot = Untrusted::from(&*path).into_owned();
+        files.push((path, text, document));
+    }
+    Converted {
+        files,
+        problems,
+        used,
+    }
+}
+
+/// Returns the code objects that were given and are not used, with the reasons.
+fn not_used(
+    waves: &[LoggedWave],
+    given: &[(&Given, CodeObject<'_>)],
+    used: &[usize],
+    arguments: &ImportArguments,
+) -> Vec<Failure> {
+    let of_log = Waves {
+        waves,
+        load_address: None,
+        target: arguments.target.as_deref(),
+    };
+    let found = unused(given, used, &of_log).into_iter();
+    let found =
+        found.map(|Unused { option, message }| Failure::new(format!("{option}: {message}")));
+    found.collect()
+}
+
 /// The waves of all logs.
 pub(crate) struct Gathered {
     pub(crate) waves: Vec<LoggedWave>,
@@ -184,8 +240,10 @@ impl Chosen {
     /// Returns the registers of a snapshot, with the code object that its wave is in.
     pub(crate) fn of(snapshot: Snapshot, given: &[(&Given, CodeObject<'_>)]) -> Chosen {
         let pc = snapshot.pc().0;
-        let is_in =
-            |(_, object): &(&Given, CodeObject<'_>)| contains(object, snapshot.load_address, pc);
+        let is_in = |(_, object): &(&Given, CodeObject<'_>)| {
+            contains(object, snapshot.load_address, pc)
+                && object.check_wave_size(snapshot.wave_size()).is_ok()
+        };
         let dispatch = snapshot.dispatch;
         Chosen {
             object: given.iter().position(is_in),
@@ -243,7 +301,10 @@ pub(crate) fn given(paths: &[PathBuf], limits: &Limits) -> Result<Vec<Given>, Fa
         let (file, load_address) = object_and_load(path);
         let load_address = load_address.map(LoadAddress);
         match objects_in(file, load_address, limits)? {
-            Inside::Objects(objects) => found.extend(objects),
+            Inside::Objects(objects) => found.extend(objects.into_iter().map(|one| Given {
+                is_named: true,
+                ..one
+            })),
             Inside::Nothing(reason) => {
                 return Err(Failure::in_file(file, format!("--object: {reason}")));
             }
@@ -298,6 +359,7 @@ fn objects_in(
             data,
             load_address,
             index: has_several.then_some(index),
+            is_named: false,
         });
     }
     Ok(Inside::Objects(found))
@@ -356,12 +418,12 @@ pub(crate) struct Chosen {
     left_out: u64,
 }
 
-/// Returns the text of a snapshot file and its row of the document.
+/// Returns the text of a snapshot file, its row of the document and the index of its code object.
 fn snapshot(
     wave: &LoggedWave,
     given: &[(&Given, CodeObject<'_>)],
     target: Option<&str>,
-) -> Result<(String, ImportedWave), Failure> {
+) -> Result<(String, ImportedWave, Option<usize>), Failure> {
     let chosen = choose(wave, given, target)?;
     let object = chosen.object.and_then(|index| given.get(index));
     let document = ImportedWave {
@@ -376,7 +438,7 @@ fn snapshot(
         uri: wave.object.as_ref().map(|object| object.uri.clone().into()),
         left_out: chosen.left_out,
     };
-    Ok((chosen.snapshot.to_json(), document))
+    Ok((chosen.snapshot.to_json(), document, chosen.object))
 }
 
 /// Chooses the code object of a wave and makes its snapshot.
@@ -400,7 +462,10 @@ pub(crate) fn choose(
         numbered.filter(|(_, (given, object))| {
             let own = object.target().to_string();
             let is_wanted = target.is_none_or(|target| own == target);
-            is_wanted && load_at(given, object, wave).is_some()
+            let has_size = |size| object.check_wave_size(size).is_ok();
+            is_wanted
+                && wave.wave_size().is_none_or(has_size)
+                && load_at(given, object, wave).is_some()
         })
     };
     let by_name = fitting().find(|(_, (given, _))| is_saved(given));

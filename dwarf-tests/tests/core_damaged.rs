@@ -142,24 +142,49 @@ fn lost_scratch_costs_what_was_in_it() {
     assert!(ran.out.contains("scratch"), "{}", ran.out);
 }
 
-/// A file without waves can be opened, and the reason is printed. A query about a wave fails with an error that names the cause.
+/// A file without readable waves can be opened, and the first sentence has the reason. A query about a wave fails with the same sentence.
 #[test]
 fn a_core_without_waves_says_so() {
-    for case in ["bad-save-area-missing", "bad-file-cut"] {
+    let missing = "queue 1: the save area at 0x7fb100000000 is not in the file";
+    for (case, reason) in [
+        ("bad-save-area-missing", missing),
+        ("bad-file-cut", "the file ends early: "),
+    ] {
         let folder = Folder::of(case);
+        let expected = format!("no wave could be read: {reason}");
         for (command, more) in QUESTIONS {
             let ran = of_core(&folder, command, more);
             assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{case} {command}");
-            let said = ran
-                .err
-                .contains("it contains no wave; hetdwarf core shows what");
+            let said = ran.err.contains(&expected) && ran.err.contains("; see hetdwarf core");
             assert!(said, "{case} {command}: {}", ran.err);
         }
         let ran = of_core(&folder, "core", &[]);
         assert_eq!(ran.status, 1);
-        let text = "queue 1: the save area at 0x7fb100000000 is not in the file";
-        assert!(ran.out.contains(text), "{}", ran.out);
+        assert!(ran.out.contains(missing), "{}", ran.out);
+        let words = ran.out.split_whitespace().collect::<Vec<&str>>().join(" ");
+        assert!(words.starts_with(&expected), "{}", ran.out);
+        assert!(!ran.out.contains("\n\n\n"), "{}", ran.out);
+        let page = folder.path("page.html").display().to_string();
+        let ran = of_core(&folder, "core", &["--format", "json", "--html", &page]);
+        let document: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(document["verdict"]["kind"], "none");
+        let text = document["verdict"]["text"].as_str().unwrap();
+        assert!(text.starts_with(&expected), "{text}");
+        let page = std::fs::read_to_string(page).unwrap();
+        assert!(page.contains(&expected));
     }
+}
+
+/// The halves of two processes fit each other nowhere. That is no core without waves.
+#[test]
+fn halves_of_two_processes_have_no_readable_wave() {
+    let (one, other) = (Folder::of("gfx1100"), Folder::of("gfx90a"));
+    let gpu = one.path("gpucore.4242").display().to_string();
+    let host = other.path("core.4242").display().to_string();
+    let ran = hetdwarf(["core", &gpu, &host]);
+    let words = ran.out.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let expected = "no wave could be read: queue 1: the header of the save area is damaged: it refers to bytes beyond the end of the save area";
+    assert!(words.starts_with(expected), "{}", ran.out);
 }
 
 /// Commands that do not query a wave work if the code object exists. A page and exported files can be made from any core.

@@ -22,6 +22,8 @@ pub enum EventKind {
     MemoryFault {
         /// The address of the page.
         address: u64,
+        /// The reason, as the end of a sentence about the address; `None` if the runtime does not know it.
+        reason: Option<String>,
     },
     /// A GPU hang, or another kind of exception.
     HardwareException,
@@ -67,11 +69,13 @@ impl RuntimeEvent {
         };
         if let Some(at) = line.find("Memory access fault by GPU") {
             let address = number_after(line, " on address 0x")?;
-            return event(at, EventKind::MemoryFault { address });
+            let reason = fault_reason(line);
+            return event(at, EventKind::MemoryFault { address, reason });
         }
         if let Some(at) = line.find("Faulting page: 0x") {
             let address = number_after(line, "Faulting page: 0x")?;
-            return event(at, EventKind::MemoryFault { address });
+            let reason = fault_reason(line);
+            return event(at, EventKind::MemoryFault { address, reason });
         }
         if let Some(at) = line.find("HW Exception by GPU") {
             return event(at, EventKind::HardwareException);
@@ -95,6 +99,38 @@ impl RuntimeEvent {
         let at = errors.iter().find_map(|text| line.find(text))?;
         event(at, EventKind::QueueError)
     }
+}
+
+/// The runtime's reasons for faults, with the end of a sentence about the address.
+const REASONS: &[(&str, &str)] = &[
+    (
+        "Page not present or supervisor privilege",
+        "a page that is not present or only for the supervisor",
+    ),
+    (
+        "Write access to a read-only page",
+        "a write to a read-only page",
+    ),
+    (
+        "Execute access to a page marked NX",
+        "execution of a page without execute permission",
+    ),
+];
+/// The maximum length of another reason, in bytes.
+const LONGEST_REASON: usize = 100;
+
+/// Returns the reason for a fault in a line.
+fn fault_reason(line: &str) -> Option<String> {
+    let (_, reason) = line.split_once("Reason: ")?;
+    let reason = reason.trim().trim_end_matches('.');
+    if reason.is_empty() || reason == "Unknown" || reason.len() > LONGEST_REASON {
+        return None;
+    }
+    let known = REASONS.iter().find(|(text, _)| *text == reason);
+    Some(known.map_or_else(
+        || format!("reason \"{reason}\""),
+        |(_, meaning)| (*meaning).to_owned(),
+    ))
 }
 
 /// Returns the hexadecimal number after a text.

@@ -182,6 +182,20 @@ fn in_scratch(now: &Now<'_>, reach: &Reach, private: u64, lane: u8, memories: &M
     }
 }
 
+/// Returns the base address of an access in scalar registers: of a buffer in most code. Returns `None` if the access has none, or it is unknown.
+pub(super) fn base(now: &Now<'_>, past: &Past, reach: &Reach, memories: &Memories) -> Option<u64> {
+    match (reach.kind, reach.descriptor) {
+        (ReachKind::Vector(AccessKind::Scratch), _) => None,
+        // On gfx125x, descriptors have another form.
+        (_, Some(_)) if memories.family == Family::Gfx12_5 => None,
+        (_, Some(descriptor)) => Some(Descriptor::read(now, past, descriptor)?.base),
+        (_, None) => match reach.base {
+            base @ Operand::Registers(_) => pair(now, past, base),
+            _ => None,
+        },
+    }
+}
+
 /// Returns an address in two scalar registers.
 fn pair(now: &Now<'_>, past: &Past, operand: Operand) -> Option<u64> {
     let low = past.operand(now, operand, 0)?;

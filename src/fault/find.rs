@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use core::cmp::Reverse;
 
-use super::address::{InLane, Memories, Touched, addresses, scalar};
+use super::address::{InLane, Memories, Touched, addresses, base, scalar};
 use super::past::{Now, Past};
 use super::undo::{exec_after, writes_exec};
 use super::walk::{Inputs, Place, Surroundings, Then};
@@ -156,6 +156,7 @@ impl Search<'_, '_, '_> {
             operation: reach.operation,
             lanes: Vec::new(),
             scalar: None,
+            base: None,
             is_certain: false,
             bytes: reach.bytes,
         };
@@ -174,6 +175,10 @@ impl Search<'_, '_, '_> {
                 past.maybe &= maybe;
             }
             let now = surroundings.inputs.now;
+            let candidate = Candidate {
+                base: base(now, &past, reach, &self.memories),
+                ..candidate.clone()
+            };
             let found = self.judge_execution(now, (&past, has_escaped), reach, &candidate);
             match found {
                 Some((Likelihood::Unknown, candidate)) if pass > 0 => {

@@ -75,6 +75,8 @@ pub(crate) struct Candidate {
     pub(crate) lanes: Vec<(Lane, u64)>,
     /// The address of a scalar access.
     pub(crate) scalar: Option<u64>,
+    /// The base address in scalar registers, if the access has one and it is known.
+    pub(crate) base: Option<u64>,
     pub(crate) is_certain: bool,
     /// The bytes of the access in each lane.
     pub(crate) bytes: u8,

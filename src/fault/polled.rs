@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 
-use super::address::{InLane, Memories, addresses, scalar};
+use super::address::{InLane, Memories, addresses, base, scalar};
 use super::past::{Now, Past};
 use super::undo::writes_exec;
 use super::{Operation, Question};
@@ -20,6 +20,10 @@ pub(crate) struct Polled {
     pub(crate) operation: Operation,
     /// The accessed address, which is the same in all active lanes.
     pub(crate) address: u64,
+    /// The bytes that are accessed.
+    pub(crate) bytes: u8,
+    /// The base address, if the access has one in scalar registers.
+    pub(crate) base: Option<u64>,
 }
 
 /// Returns the access that the loop around a stop makes in each pass. Returns `None` if registers do not prove that there is one.
@@ -80,6 +84,8 @@ pub(crate) fn polled(question: &Question<'_, '_>, range: &Range<u64>) -> Result<
                 instruction: one.address,
                 operation: reach.operation,
                 address,
+                bytes: reach.bytes,
+                base: base(&now, &past, &reach, &memories),
             }));
         }
     }

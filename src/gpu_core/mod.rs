@@ -35,6 +35,7 @@ mod code_object;
 mod container;
 mod hardware_register;
 mod layout;
+mod mapped_files;
 mod memory;
 mod note;
 mod problem;
@@ -78,6 +79,8 @@ use std::sync::Arc;
 pub struct GpuCore<'data> {
     memory: ProcessMemory<'data>,
     mapped: Vec<Range<u64>>,
+    /// The memory that was allocated for the GPU, if the files tell.
+    gpu_mapped: Option<Vec<Range<u64>>>,
     has_all_mappings: bool,
     is_gpu_half: bool,
     meter: Arc<Meter>,
@@ -119,6 +122,20 @@ impl<'data> GpuCore<'data> {
         core.has_all_mappings =
             files.iter().all(|file| file.is_whole) && files.iter().any(|file| !file.is_gpu_half);
         core.is_gpu_half = files.iter().all(|file| file.is_gpu_half);
+        core.gpu_mapped = match (core.is_gpu_half, files.iter().any(|file| file.is_gpu_half)) {
+            (true, _) => None,
+            (false, true) => {
+                let halves = files.iter().filter(|file| file.is_gpu_half);
+                let of_gpu = halves.flat_map(|file| file.mapped.iter().cloned());
+                let of_gpu: Vec<Range<u64>> = of_gpu.collect();
+                let is_whole = files.iter().all(|file| file.is_whole);
+                Some(of_gpu).filter(|ranges| !ranges.is_empty() && is_whole)
+            }
+            (false, false) => {
+                let mut lists = files.iter();
+                lists.find_map(|file| mapped_files::device_ranges(file, &core.meter))
+            }
+        };
         core.mapped = files.into_iter().flat_map(|file| file.mapped).collect();
         Ok(core)
     }
@@ -241,6 +258,30 @@ impl<'data> GpuCore<'data> {
     #[must_use]
     pub fn mapped_ranges(&self) -> &[Range<u64>] {
         &self.mapped
+    }
+
+    /// Returns the memory that was allocated for the GPU: the mapped addresses of the GPU's half, or the mappings of device files that a merged core
+    /// lists. Returns `None` if the files have neither, or not all of it.
+    #[must_use]
+    pub fn gpu_ranges(&self) -> Option<&[Range<u64>]> {
+        self.gpu_mapped.as_deref()
+    }
+
+    /// Returns the problem because of which no wave could be read: of the files first, and then of the note, the agents and the queues. Returns
+    /// `None` if there are waves, or if no problem can hide any.
+    #[must_use]
+    pub fn unread(&self) -> Option<&Problem> {
+        let hiding = self.problems.iter().filter(|one| one.may_hide_waves());
+        hiding
+            .min_by_key(|problem| match problem.place {
+                ProblemPlace::File(_) => 0,
+                ProblemPlace::Note => 1,
+                ProblemPlace::Agent(_) => 2,
+                ProblemPlace::Queue { .. }
+                | ProblemPlace::CodeObjects
+                | ProblemPlace::CodeObject(_) => 3,
+            })
+            .filter(|_| self.waves.is_empty())
     }
 
     /// Returns true if the files list all memory of the process: they include the host's half or a merged file, and no program header is missing.

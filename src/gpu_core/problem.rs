@@ -4,6 +4,10 @@ use core::fmt;
 
 use crate::error::{Error, ErrorKind, Limit};
 
+/// Memory with the states of waves, as [`ProblemKind::NotInFile`] names it.
+pub(super) const SAVE_AREA: &str = "the save area";
+pub(super) const CONTROL_STACK: &str = "the control stack";
+
 /// A part of a core that could not be read, or is invalid.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +18,43 @@ pub struct Problem {
     pub offset: Option<FileOffset>,
     /// The kind of the problem.
     pub kind: ProblemKind,
+}
+
+impl Problem {
+    /// Returns true if waves may be missing because of it.
+    pub(super) fn may_hide_waves(&self) -> bool {
+        let is_of_code = matches!(
+            self.place,
+            ProblemPlace::CodeObjects | ProblemPlace::CodeObject(_)
+        );
+        let hides = if let ProblemKind::NotInFile { what, .. } = &self.kind {
+            matches!(*what, SAVE_AREA | CONTROL_STACK)
+        } else {
+            matches!(
+                &self.kind,
+                ProblemKind::HeaderCount
+                    | ProblemKind::HeadersCut { .. }
+                    | ProblemKind::EmptyHeaders { .. }
+                    | ProblemKind::FileCut { .. }
+                    | ProblemKind::NoteBeyondSegment { .. }
+                    | ProblemKind::SecondNote
+                    | ProblemKind::NoteShort { .. }
+                    | ProblemKind::EntrySize { .. }
+                    | ProblemKind::UnknownTarget { .. }
+                    | ProblemKind::NotDebuggable { .. }
+                    | ProblemKind::AgentField { .. }
+                    | ProblemKind::UnknownAgent { .. }
+                    | ProblemKind::SaveAreaHeader { .. }
+                    | ProblemKind::NeverSaved
+                    | ProblemKind::StateWord { .. }
+                    | ProblemKind::NoState
+                    | ProblemKind::StackCut
+                    | ProblemKind::RecordsMissing { .. }
+                    | ProblemKind::Limit { .. }
+            )
+        };
+        hides && !is_of_code
+    }
 }
 
 impl fmt::Display for Problem {

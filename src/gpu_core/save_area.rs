@@ -6,7 +6,9 @@
 
 use super::layout::{Layout, State, bit};
 use super::memory::ProcessMemory;
-use super::problem::{Counted, FileOffset, ProblemKind, ProblemPlace, Problems};
+use super::problem::{
+    CONTROL_STACK, Counted, FileOffset, ProblemKind, ProblemPlace, Problems, SAVE_AREA,
+};
 use crate::meter::Meter;
 
 /// The save area of one XCC.
@@ -148,7 +150,7 @@ impl SaveArea {
     fn bounds(&self, memory: &ProcessMemory<'_>, problems: &mut Problems) -> Option<Bounds> {
         let Some(header) = memory.array::<16>(self.address) else {
             let kind = ProblemKind::NotInFile {
-                what: "the save area",
+                what: SAVE_AREA,
                 address: self.address,
                 hint: self.hint,
             };
@@ -216,7 +218,7 @@ impl Ended {
     fn problem(&self, address: u64, hint: &'static str) -> ProblemKind {
         match self {
             Ended::Gap => ProblemKind::NotInFile {
-                what: "the control stack",
+                what: CONTROL_STACK,
                 address,
                 hint,
             },

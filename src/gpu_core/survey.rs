@@ -115,6 +115,7 @@ pub(super) fn survey<'data>(
         memory,
         mapped: Vec::new(),
         has_all_mappings: false,
+        gpu_mapped: None,
         is_gpu_half: false,
     }
 }

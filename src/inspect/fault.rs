@@ -82,7 +82,7 @@ impl MemoryMap {
 }
 
 /// Returns the distance of an address from a range: positive after its last byte, negative before its first one, 0 inside.
-fn distance(range: &Range<u64>, address: u64) -> i128 {
+pub(super) fn distance(range: &Range<u64>, address: u64) -> i128 {
     let address = i128::from(address);
     let (start, end) = (i128::from(range.start), i128::from(range.end));
     if address < start {
@@ -156,6 +156,10 @@ pub struct PolledAccess {
     pub operation: AccessOperation,
     /// The accessed address.
     pub address: u64,
+    /// The number of accessed bytes.
+    pub bytes: u8,
+    /// The base address, if the access has one in scalar registers.
+    pub base: Option<u64>,
 }
 
 /// An access at which a wave may have faulted.
@@ -173,6 +177,8 @@ pub struct FaultCandidate {
     pub lanes: Vec<(Lane, u64)>,
     /// The address of a scalar access.
     pub address: Option<u64>,
+    /// The base address, if the access has one in scalar registers and it is known.
+    pub base: Option<u64>,
     /// The number of bytes accessed by a lane.
     pub bytes: u8,
     /// True if the wave is proven to have executed the access at these addresses.
@@ -199,6 +205,8 @@ impl<'a> Stop<'_, 'a> {
             pc: load_address.to_process(CodeAddress(found.instruction)),
             operation: found.operation.into(),
             address: found.address,
+            bytes: found.bytes,
+            base: found.base,
         }))
     }
 
@@ -258,6 +266,7 @@ impl<'a> Stop<'_, 'a> {
                 operation,
                 lanes,
                 scalar,
+                base,
                 is_certain,
                 bytes,
             } = candidate;
@@ -273,6 +282,7 @@ impl<'a> Stop<'_, 'a> {
                 operation: operation.into(),
                 lanes,
                 address: scalar,
+                base,
                 bytes,
                 is_certain,
             }

@@ -96,4 +96,4 @@ pub use undescribed::Undescribed;
 pub use value::{LocationReading, ValueState, ValueStateKind, VariableValue};
 pub(crate) use value::{NOT_SAID, NotUnderstood};
 pub(crate) use variable::{bits_within, cut_text};
-pub use whereabouts::{DispatchMemory, Nearest, PointerArgument, Whereabouts};
+pub use whereabouts::{DispatchMemory, HostMemory, Nearest, PointerArgument, Whereabouts};

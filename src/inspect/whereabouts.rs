@@ -3,9 +3,10 @@
 use core::ops::Range;
 use std::collections::BTreeSet;
 
-use super::fault::MemoryMap;
+use super::fault::{MemoryMap, distance};
 use super::process::Programs;
 use crate::arch::{Apertures, ProcessAddress};
+use crate::fault::Memory;
 use crate::gpu_core::{Dispatch, GpuCore, Process, Scratch};
 
 /// Addresses below this have no memory: they are null pointers with an offset.
@@ -13,7 +14,7 @@ const NULL_PAGE: u64 = 4096;
 
 /// An argument of a kernel that is a pointer into global memory.
 #[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PointerArgument {
     /// The name in the source, if the object has it.
     pub name: Option<String>,
@@ -63,6 +64,18 @@ pub enum Nearest {
     Nothing,
 }
 
+/// The owner of memory that no argument points into.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostMemory {
+    /// It was allocated by the host, and the GPU may have no mapping of it.
+    Yes,
+    /// It was allocated for the GPU, or the GPU is known to access it.
+    No,
+    /// The core does not tell.
+    Unknown,
+}
+
 /// The place of an address.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +86,13 @@ pub struct Whereabouts {
     pub distance: i128,
     /// The code object that contains the address.
     pub code_object: Option<usize>,
+    /// For memory that no argument points into: its owner.
+    pub host: HostMemory,
+    /// True if the address was computed from a base address, by which the argument was chosen.
+    pub is_from_base: bool,
+    /// True if the address is known to belong to the argument: the argument is the base of the access, or the only one that points into the
+    /// memory that contains the address.
+    pub is_of_argument: bool,
 }
 
 impl Whereabouts {
@@ -91,6 +111,9 @@ impl Whereabouts {
             nearest,
             distance,
             code_object: object,
+            host: HostMemory::No,
+            is_from_base: false,
+            is_of_argument: false,
         }
     }
 }
@@ -102,6 +125,8 @@ pub struct DispatchMemory {
     pub arguments: Vec<PointerArgument>,
     /// All memory. It counts as complete if all arguments point into some of it, because a core without buffers lacks their memory.
     pub map: MemoryMap,
+    /// The memory that was allocated for the GPU, if the core tells.
+    gpu: Option<MemoryMap>,
 }
 
 impl DispatchMemory {
@@ -143,6 +168,75 @@ impl DispatchMemory {
         DispatchMemory {
             map: MemoryMap::new(ranges, is_complete).expecting(expected),
             arguments,
+            gpu: core
+                .gpu_ranges()
+                .map(|ranges| MemoryMap::new(ranges.iter().cloned(), false)),
+        }
+    }
+
+    /// Finds the place of an address relative to the argument from which it was computed. Returns `None` if no argument is known to be its base,
+    /// and for addresses in the null page.
+    ///
+    /// * `base`: the base address of the access.
+    #[must_use]
+    pub fn from_base(&self, address: u64, base: u64) -> Option<Whereabouts> {
+        if address < NULL_PAGE {
+            return None;
+        }
+        let mut equal = self.arguments.iter().filter(|one| one.value == base);
+        let first = equal.next();
+        let is_one = equal.next().is_none();
+        let argument = match first {
+            // Several null pointers cannot be told apart.
+            Some(first) => Some(first).filter(|first| is_one || first.value != 0),
+            None => {
+                let range = self.map.range_of(base)?;
+                self.argument_at(base, &range)
+            }
+        }?;
+        let empty = argument.value..argument.value;
+        let range = argument.range.clone().unwrap_or(empty);
+        let is_of_argument = (first.is_some() && is_one) || self.is_only(argument, &range, address);
+        Some(Whereabouts {
+            distance: distance(&range, address),
+            nearest: Nearest::Argument(argument.clone(), range),
+            code_object: None,
+            host: HostMemory::No,
+            is_from_base: true,
+            is_of_argument,
+        })
+    }
+
+    /// Returns the argument to whose buffer an address near a range of memory may belong. The memory of adjacent buffers is one range, so the last
+    /// argument that begins before the address is chosen.
+    fn argument_at(&self, address: u64, range: &Range<u64>) -> Option<&PointerArgument> {
+        let of_range = || {
+            self.arguments
+                .iter()
+                .filter(|one| one.range.as_ref() == Some(range))
+        };
+        let before = of_range()
+            .filter(|argument| argument.value <= address)
+            .max_by_key(|argument| argument.value);
+        before.or_else(|| of_range().min_by_key(|argument| argument.value))
+    }
+
+    /// Returns true if an argument is the only one that points into the memory that contains an address, which is not before its buffer.
+    fn is_only(&self, argument: &PointerArgument, range: &Range<u64>, address: u64) -> bool {
+        let mut others = self.arguments.iter().filter(|one| *one != argument);
+        others.all(|other| other.range.as_ref() != Some(range))
+            && range.contains(&address)
+            && argument.value <= address
+    }
+
+    /// Returns the owner of memory that no argument points into.
+    fn host(&self, address: u64) -> HostMemory {
+        let is_expected = self.map.is_expected(address..address.saturating_add(1));
+        match &self.gpu {
+            _ if is_expected || self.arguments.is_empty() => HostMemory::No,
+            Some(gpu) if gpu.range_of(address).is_some() => HostMemory::No,
+            Some(_) => HostMemory::Yes,
+            None => HostMemory::Unknown,
         }
     }
 
@@ -170,6 +264,9 @@ impl DispatchMemory {
             nearest,
             distance,
             code_object: process.object_at(ProcessAddress(address)),
+            host: HostMemory::No,
+            is_from_base: false,
+            is_of_argument: false,
         };
         if address < NULL_PAGE {
             return at(Nearest::NullPage, address.into());
@@ -188,19 +285,15 @@ impl DispatchMemory {
         let Some((range, far)) = self.map.nearest(address) else {
             return at(Nearest::Nothing, 0);
         };
-        // The memory of adjacent buffers is one range, so the last argument that begins before the address is chosen.
-        let of_range = self
-            .arguments
-            .iter()
-            .filter(|argument| argument.range.as_ref() == Some(&range));
-        let before = of_range
-            .clone()
-            .filter(|argument| argument.value <= address)
-            .max_by_key(|argument| argument.value);
-        let argument = before.or_else(|| of_range.min_by_key(|argument| argument.value));
-        match argument {
-            Some(argument) => at(Nearest::Argument(argument.clone(), range), far),
-            None => at(Nearest::Mapping(range), far),
+        match self.argument_at(address, &range) {
+            Some(argument) => Whereabouts {
+                is_of_argument: self.is_only(argument, &range, address),
+                ..at(Nearest::Argument(argument.clone(), range), far)
+            },
+            None => Whereabouts {
+                host: self.host(address),
+                ..at(Nearest::Mapping(range), far)
+            },
         }
     }
 }

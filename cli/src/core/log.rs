@@ -10,7 +10,7 @@ use hetdwarf::location::Arena;
 use hetdwarf::meter::Meter;
 use hetdwarf::object::CodeObject;
 use hetdwarf::report::{
-    CoreDocument, CoreObjectDocument, CoreRequest, LogDocuments, LoggedStop, ProblemDocument,
+    CoreObjectDocument, CoreReport, CoreRequest, LogDocuments, LoggedStop, ProblemDocument,
     offset_in_function,
 };
 use hetdwarf::untrusted::Untrusted;
@@ -19,7 +19,9 @@ use hetdwarf::wave::{Snapshot, StopReason, Wave};
 use super::super::arguments::{CoreArguments, CoreObjects};
 use super::super::contents::Contents;
 use super::super::failure::{Exit, Failure};
-use super::super::import::{Chosen, Gathered, Given, choose, gather, given, given_in_folder};
+use super::super::import::{
+    Chosen, Gathered, Given, Unused, Waves, choose, gather, given, given_in_folder, unused,
+};
 use super::super::input::read_wave;
 use super::super::outputs::{Kind, Output, Outputs};
 use super::in_files;
@@ -44,6 +46,8 @@ pub(crate) struct OpenedLog<'l> {
     options: StopOptions,
     /// The bytes of the code objects that were given.
     objects: Vec<&'l [u8]>,
+    /// The files that were given and are not used.
+    unused: Vec<Unused>,
     /// The limits, which depend on the size of the code objects.
     limits: Limits,
 }
@@ -144,6 +148,7 @@ pub(super) fn with_log<T>(
     then: impl FnOnce(&OpenedLog<'_>, &Gathered, &[(&Given, CodeObject<'_>)]) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let snapshots = snapshots(files)?;
+    let are_snapshots = !snapshots.is_empty();
     let gathered = match snapshots.is_empty() {
         true => gather(files)?,
         false => Gathered::of(snapshots.iter().map(logged).collect()),
@@ -163,19 +168,34 @@ pub(super) fn with_log<T>(
         .map(|(_, object)| Program::load(object))
         .collect::<hetdwarf::Result<Vec<_>>>()?;
     let waves = gathered.waves.iter();
-    let chosen = match snapshots.is_empty() {
+    let chosen: Vec<Result<Chosen, Failure>> = match snapshots.is_empty() {
         true => waves.map(|wave| choose(wave, &parsed, None)).collect(),
         false => snapshots
             .into_iter()
             .map(|snapshot| Ok(Chosen::of(snapshot, &parsed)))
             .collect(),
     };
+    let used: Vec<usize> = chosen
+        .iter()
+        .flatten()
+        .filter_map(|one| one.object)
+        .collect();
+    let first = chosen.iter().flatten().next();
+    let of_log = Waves {
+        waves: &gathered.waves,
+        load_address: first
+            .filter(|_| are_snapshots)
+            .map(|one| one.snapshot.load_address),
+        target: None,
+    };
+    let unused = unused(&parsed, &used, &of_log);
     let opened = OpenedLog {
         waves: &gathered.waves,
         chosen,
         programs,
         options,
         objects: parsed.iter().map(|(given, _)| &*given.data).collect(),
+        unused,
         limits: *limits,
     };
     then(&opened, &gathered, &parsed)
@@ -239,22 +259,15 @@ pub(super) fn run(
     arguments: &CoreArguments,
     files: &[PathBuf],
     request: CoreRequest,
-    then: impl FnOnce(&CoreDocument, &OpenedLog<'_>) -> Result<(), Failure>,
+    then: impl FnOnce(&CoreReport, &OpenedLog<'_>) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let limits = arguments.limits.limits();
     let options = arguments.recovery.options();
     let objects = &arguments.objects;
-    with_document(
-        files,
-        objects,
-        options,
-        &limits,
-        request,
-        |document, log| {
-            then(document, log)?;
-            Ok(super::exit(&document.problems))
-        },
-    )
+    with_document(files, objects, options, &limits, request, |report, log| {
+        then(report, log)?;
+        Ok(super::exit(&report.document.problems))
+    })
 }
 
 /// Opens a log and calls `then` with the document about it.
@@ -264,7 +277,7 @@ pub(super) fn with_document<T>(
     options: StopOptions,
     limits: &Limits,
     request: CoreRequest,
-    then: impl FnOnce(&CoreDocument, &OpenedLog<'_>) -> Result<T, Failure>,
+    then: impl FnOnce(&CoreReport, &OpenedLog<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     with_log(files, wanted, options, limits, |log, gathered, given| {
         let meter = log.meter();
@@ -284,6 +297,9 @@ pub(super) fn with_document<T>(
                 load.wrapping_add(ends.start)..load.wrapping_add(ends.end)
             });
             documents.add_loaded(loaded.unwrap_or_default());
+            if let Some((program, load)) = log.programs.get(index).zip(load) {
+                documents.locate_in(program, load);
+            }
             let path = Untrusted::from(&*given.path).into_owned();
             objects.push(CoreObjectDocument::given(
                 load.unwrap_or_default(),
@@ -291,8 +307,8 @@ pub(super) fn with_document<T>(
                 object,
             ));
         }
-        let document = documents.finish(&gathered.events, objects, log.problems());
-        then(&document, log)
+        let report = documents.finish(&gathered.events, objects, log.problems());
+        then(&report, log)
     })
 }
 
@@ -315,15 +331,23 @@ impl OpenedLog<'_> {
 
     /// Returns the missing facts about waves, with advice on how to supply them.
     fn problems(&self) -> Vec<ProblemDocument> {
-        let mut found: Vec<ProblemDocument> = Vec::new();
+        let unused = self.unused.iter();
+        let unused = unused.map(|one| ProblemDocument::of(one.option.clone(), one.message.clone()));
+        let mut found: Vec<ProblemDocument> = unused.collect();
+        let why = match found.is_empty() {
+            true => "it was not given",
+            false => "no given file fits",
+        };
         for (index, (wave, chosen)) in (1..).zip(self.waves.iter().zip(&self.chosen)) {
             let problem = match chosen {
                 Ok(chosen) if chosen.object.is_some() => continue,
                 Ok(_) => {
                     let uri = wave.object.as_ref().map(|object| object.uri.clone());
                     let place = uri.map(Untrusted::from).unwrap_or("code object".into());
-                    let message = "it was not given: functions, lines and variables of its waves are unknown; use --object FILE";
-                    ProblemDocument::of(place, message.to_owned())
+                    let message = format!(
+                        "{why}: functions, lines and variables of its waves are unknown; use --object FILE"
+                    );
+                    ProblemDocument::of(place, message)
                 }
                 Err(failure) => ProblemDocument::of(format!("wave {index}"), failure.to_string()),
             };

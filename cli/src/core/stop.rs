@@ -8,7 +8,7 @@ use hetdwarf::inspect::{Programs, Stop, StopOptions};
 use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
 use hetdwarf::meter::Meter;
-use hetdwarf::report::{Completeness, ProblemDocument};
+use hetdwarf::report::{Completeness, ProblemDocument, unread};
 use hetdwarf::untrusted::Untrusted;
 
 use super::super::arguments::{
@@ -185,10 +185,10 @@ impl WaveSource for Opened<'_> {
 /// Fails if the core has no waves, because there is no wave to choose.
 fn check_waves(core: &GpuCore<'_>, files: &[PathBuf]) -> Result<(), Failure> {
     match core.waves().len() {
-        0 => Err(in_files(
-            files,
-            "it contains no wave; hetdwarf core shows what could not be read",
-        )),
+        0 => {
+            let reason = unread(core).unwrap_or_else(|| "it contains no wave".to_owned());
+            Err(in_files(files, format!("{reason}; see hetdwarf core")))
+        }
         _ => Ok(()),
     }
 }

@@ -43,32 +43,7 @@ pub(super) fn with_symbolizer<T>(
 ) -> Result<T, Failure> {
     let limits = arguments.which.limits.limits();
     if !arguments.core.is_empty() {
-        check_which(&arguments.which)?;
-        if is_log(&arguments.core) {
-            let message =
-                "this is a log; give its code objects as OBJECT@LOAD, and use --filter < LOG";
-            let path = arguments
-                .core
-                .first()
-                .map_or(Path::new(""), PathBuf::as_path);
-            return Err(Failure::in_file(path, message));
-        }
-        let wanted = CoreObjects {
-            given: objects.iter().map(|path| PathBuf::from(*path)).collect(),
-            folders: arguments.folders.clone(),
-        };
-        let options = StopOptions::default();
-        return with_core(&arguments.core, &wanted, options, &limits, |opened| {
-            for problem in opened.problems() {
-                let (place, message) = (&problem.place, &problem.message);
-                let _ = writeln!(err, "{WARNING}warning{WARNING:#}: {place}: {message}");
-            }
-            let advice = match opened.core.is_gpu_half() {
-                true => Advice::HostHalf,
-                false => Advice::None,
-            };
-            then(&Symbolizer::of_process(opened.programs), advice, err)
-        });
+        return with_core_symbolizer(arguments, objects, err, then);
     }
     let files = objects
         .iter()
@@ -127,6 +102,41 @@ pub(super) fn with_symbolizer<T>(
         .iter()
         .try_for_each(|file| file.contents.check_lengths(file.path))?;
     Ok(answer)
+}
+
+/// Opens a core and calls `then` with a symbolizer for its code objects.
+fn with_core_symbolizer<T>(
+    arguments: &SymbolizeArguments,
+    objects: &[&Path],
+    err: &mut dyn Write,
+    then: impl FnOnce(&Symbolizer<'_, '_>, Advice, &mut dyn Write) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let limits = arguments.which.limits.limits();
+    check_which(&arguments.which)?;
+    if is_log(&arguments.core) {
+        let message = "this is a log; give its code objects as OBJECT@LOAD, and use --filter < LOG";
+        let path = arguments
+            .core
+            .first()
+            .map_or(Path::new(""), PathBuf::as_path);
+        return Err(Failure::in_file(path, message));
+    }
+    let wanted = CoreObjects {
+        given: objects.iter().map(|path| PathBuf::from(*path)).collect(),
+        folders: arguments.folders.clone(),
+    };
+    let options = StopOptions::default();
+    with_core(&arguments.core, &wanted, options, &limits, |opened| {
+        for problem in opened.problems() {
+            let (place, message) = (&problem.place, &problem.message);
+            let _ = writeln!(err, "{WARNING}warning{WARNING:#}: {place}: {message}");
+        }
+        let advice = match opened.core.is_gpu_half() {
+            true => Advice::HostHalf,
+            false => Advice::None,
+        };
+        then(&Symbolizer::of_process(opened.programs), advice, err)
+    })
 }
 
 /// A file with code objects.

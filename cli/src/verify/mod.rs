@@ -31,7 +31,7 @@ use config::Config;
 use files::Files;
 use hetdwarf::report::source_text::{SourceTexts, from_file};
 use hetdwarf::report::{
-    CheckedFile, FindingDocument, KnownFindings, RulesDocument, write_json_pretty,
+    CheckedFile, FindingDocument, KnownFindings, RulesDocument, parse_hex_bytes, write_json_pretty,
 };
 use hetdwarf::verify::{Choice, Rule, Selection, UnknownRule, shown_line};
 use records::{Lines, count_findings};
@@ -204,10 +204,12 @@ fn show_sources<'f>(
         if source.text.is_none() {
             let path = source.file.raw();
             let find = || Some(from_file(&sources.bytes(path, None)?));
-            let index = texts.want_compiled(path, source.line, source.md5, find);
+            let compiled = source.md5.as_deref().and_then(parse_hex_bytes);
+            let compiled = compiled.and_then(|bytes| bytes.try_into().ok());
+            let index = texts.want_compiled(path, source.line, compiled, find);
             if let Some(text) = texts.files().get(index) {
                 source.text = text.line(source.line).and_then(shown_line);
-                source.md5_differs = text.differs(source.md5);
+                source.md5_differs = text.differs(compiled);
             }
         }
         if let Some(path) = sources.renamed(source.file.raw()) {

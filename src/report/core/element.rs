@@ -6,6 +6,7 @@ use core::fmt;
 
 use serde::Serialize;
 
+use super::fault::FaultLaneDocument;
 use crate::arch::{Lane, ProcessAddress};
 use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
 use crate::display::Options;
@@ -27,6 +28,11 @@ pub struct ElementDocument {
     /// The integers of the source that have this index in the lane at fault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<Untrusted<'static>>,
+    #[serde(skip)]
+    argument: PointerArgument,
+    /// True if one of the variables has the number of the element in each lane at fault.
+    #[serde(skip)]
+    is_index_of_all: bool,
 }
 
 impl ElementDocument {
@@ -36,18 +42,36 @@ impl ElementDocument {
             index: i64::try_from(argument.index_of(address)?).ok()?,
             most_elements: argument.most_elements(),
             variables: Vec::new(),
+            argument: argument.clone(),
+            is_index_of_all: false,
         })
+    }
+
+    /// Returns true if a variable of the source has the number of the element in each lane at fault, so that the access is to this buffer.
+    pub(super) fn is_index_of_all(&self) -> bool {
+        self.is_index_of_all
     }
 
     /// Adds the variables that have this index, from the function that contains the access. Variables that were optimised away are not found, nor are
     /// variables of a function that has returned since.
+    ///
+    /// * `lanes`: the lanes at fault. The first one accessed this element.
     pub(super) fn add_variables(
         &mut self,
         stop: &Stop<'_, '_>,
         access: ProcessAddress,
-        lane: Lane,
+        lanes: &[FaultLaneDocument],
     ) {
-        let wanted = self.index.to_string();
+        let element = |one: &FaultLaneDocument| {
+            let address = u64::try_from(one.address.0).ok()?;
+            Some((Lane(one.lane), self.argument.index_of(address)?.to_string()))
+        };
+        let Some(elements) = lanes.iter().map(element).collect::<Option<Vec<_>>>() else {
+            return;
+        };
+        let Some((lane, wanted)) = elements.first() else {
+            return;
+        };
         let code = stop.options().load_address.checked_to_code(access);
         let has_access = |ranges: &[core::ops::Range<u64>]| {
             code.is_some_and(|code| ranges.iter().any(|range| range.contains(&code.0)))
@@ -68,13 +92,17 @@ impl ElementDocument {
             let Some(name) = value.variable.name.as_ref() else {
                 continue;
             };
-            if value.state(lane) != ValueState::Ok || !is_integer(&types, value.ty) {
+            if value.state(*lane) != ValueState::Ok || !is_integer(&types, value.ty) {
                 continue;
             }
-            let text = value.text(lane, &types, &Options::default());
+            let has = |lane: Lane, wanted: &String| {
+                value.state(lane) == ValueState::Ok
+                    && value.text(lane, &types, &Options::default()).as_ref() == Some(wanted)
+            };
             let name = Untrusted::from(name.clone().into_owned());
-            if text.as_ref() == Some(&wanted) && !self.variables.contains(&name) {
+            if has(*lane, wanted) && !self.variables.contains(&name) {
                 self.variables.push(name);
+                self.is_index_of_all |= elements.iter().all(|(lane, wanted)| has(*lane, wanted));
             }
         }
     }
@@ -136,11 +164,19 @@ mod tests {
             element_size: Some(4),
         };
         let pc = stop.call_frame(0).unwrap().pc();
-        let text = |address: u64, lane: u8| {
-            let mut element = ElementDocument::new(&argument, address).unwrap();
-            element.add_variables(&stop, pc, Lane(lane));
-            element.to_string()
+        let lane = |(address, lane): (u64, u8)| FaultLaneDocument {
+            lane,
+            address: address.into(),
+            work_item: None,
         };
+        let found = |lanes: &[(u64, u8)]| {
+            let (address, _) = lanes[0];
+            let mut element = ElementDocument::new(&argument, address).unwrap();
+            let lanes: Vec<FaultLaneDocument> = lanes.iter().copied().map(lane).collect();
+            element.add_variables(&stop, pc, &lanes);
+            element
+        };
+        let text = |address: u64, lane: u8| found(&[(address, lane)]).to_string();
         assert_eq!(text(64 + 99 * 4, 3), "element 99 of at most 234 (x = 99)");
         assert_eq!(text(64 - 3 * 4, 1), "element -3 of at most 234 (x = -3)");
         assert_eq!(text(64 + 3 * 4, 3), "element 3 of at most 234 (a = 3)");
@@ -148,5 +184,10 @@ mod tests {
         assert_eq!(text(64 + 2 * 4, 2), "element 2 of at most 234");
         // The last byte of element -1.
         assert_eq!(text(63, 3), "element -1 of at most 234");
+        // A variable is the index only if it has the number of the element in all lanes.
+        let (first, second) = ((64 + 99 * 4, 3), (64 - 3 * 4, 1));
+        assert!(found(&[first]).is_index_of_all() && found(&[first, second]).is_index_of_all());
+        assert!(!found(&[first, (64, 1)]).is_index_of_all());
+        assert!(!found(&[(63, 3)]).is_index_of_all());
     }
 }

@@ -1,20 +1,17 @@
 //! Describes the access at which a wave faulted, for the documents.
 
-use core::fmt;
 use std::rc::Rc;
 
 use serde::Serialize;
 
 use super::super::frame::FrameDocument;
 use super::super::number::Hex;
-use super::super::text::FileNames;
-use super::element::ElementDocument;
-use super::places;
-use crate::arch::{Lane, ProcessAddress};
+use super::nearest::NearestDocument;
+use super::places::Stack;
+use crate::arch::ProcessAddress;
 use crate::error::Result;
 use crate::gpu_core::{CoreWave, Process};
-use crate::inspect::{DispatchMemory, FaultCandidate, MemoryMap, Nearest, Stop, Whereabouts};
-use crate::plural::counted;
+use crate::inspect::{DispatchMemory, FaultCandidate, MemoryMap, Stop};
 use crate::untrusted::Untrusted;
 use crate::wave::Wave;
 
@@ -32,6 +29,15 @@ pub struct FaultDocument {
     /// ([`CoreRequest::all_faults`](super::CoreRequest::all_faults)).
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub not_searched: bool,
+    /// The place of the likeliest candidate's address relative to the argument from which it was computed, as text.
+    #[serde(skip)]
+    from_argument: Option<Untrusted<'static>>,
+    /// The runtime's reason for the fault, as the end of a sentence.
+    #[serde(skip)]
+    pub(super) reason: Option<Untrusted<'static>>,
+    /// True if the candidates are accesses to other memory, because none is known to reach the reported address.
+    #[serde(skip)]
+    pub(super) is_unreached: bool,
 }
 
 /// An access at which a wave may have faulted.
@@ -64,8 +70,6 @@ pub struct FaultCandidateDocument {
     pub inlined: Vec<Untrusted<'static>>,
     /// Set if it is proven that the wave executed the access at these addresses, and that they caused the fault.
     pub certain: bool,
-    #[serde(skip)]
-    frames: Vec<Rc<FrameDocument>>,
 }
 
 /// A lane at fault.
@@ -81,32 +85,31 @@ pub struct FaultLaneDocument {
     pub work_item: Option<[u32; 3]>,
 }
 
-/// The known object nearest to an address.
-#[non_exhaustive]
-#[derive(Clone, Debug, Serialize)]
-pub struct NearestDocument {
-    /// The address.
-    pub of: Hex,
-    /// `mapping`, `argument`, `lds`, `scratch` or `none`.
-    pub what: &'static str,
-    /// The name of the argument, or the kind of memory.
-    pub name: Option<Untrusted<'static>>,
-    /// The distance from the object in bytes: positive after its last byte, negative before its first byte, 0 inside it.
-    pub distance: i64,
-    /// The first address of the memory, and the first address after it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub range: Option<[Hex; 2]>,
-    /// The element that contains the address; null if the type is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub element: Option<ElementDocument>,
-    /// All of these fields as text for people.
-    pub text: Untrusted<'static>,
-    /// The text without the element.
-    #[serde(skip)]
-    place: String,
+/// The fault of a wave, and the frames at each candidate, the innermost first.
+pub(super) struct FoundFault {
+    pub(super) document: FaultDocument,
+    pub(super) accesses: Vec<Stack>,
+}
+
+impl From<FaultDocument> for FoundFault {
+    /// Creates a fault without candidates.
+    fn from(document: FaultDocument) -> FoundFault {
+        FoundFault {
+            document,
+            accesses: Vec::new(),
+        }
+    }
 }
 
 impl FaultDocument {
+    /// Returns the place of the likeliest candidate's address as text, if the memory of the process is known.
+    pub(super) fn place(&self) -> Option<&Untrusted<'static>> {
+        let nearest = self.nearest.as_ref().map(|nearest| &nearest.text);
+        self.from_argument.as_ref().or(nearest)
+    }
+}
+
+impl FoundFault {
     /// Searches for the access at which a wave faulted.
     ///
     /// # Errors
@@ -117,21 +120,39 @@ impl FaultDocument {
         memory: &DispatchMemory,
         process: &Process<'_>,
         fault_address: Option<u64>,
-    ) -> Result<FaultDocument> {
+    ) -> Result<FoundFault> {
         let scratch = wave.scratch();
         let base = scratch.map(|scratch| scratch.address);
-        let candidates = stop.fault_candidates(fault_address, &memory.map, base)?;
-        let mut document = FaultDocument::of(stop, candidates, fault_address)?;
-        document.nearest = document.first_address().map(|address| {
-            let found = memory.find(address, wave.apertures(), scratch, process);
+        let mut candidates = stop.fault_candidates(fault_address, &memory.map, base)?;
+        let other = match fault_address {
+            Some(_) => proven_elsewhere(stop, &candidates, &memory.map, base)?,
+            None => None,
+        };
+        let is_unreached = other.is_some();
+        if let Some(other) = other {
+            candidates = other;
+        }
+        let first_base = candidates.first().and_then(|first| first.base);
+        let mut fault = FoundFault::of(stop, candidates, fault_address)?;
+        let document = &mut fault.document;
+        document.is_unreached = is_unreached;
+        let Some(address) = document.first_address() else {
+            return Ok(fault);
+        };
+        let first = document.candidates.first();
+        let place = |found| {
             let mut nearest = NearestDocument::new(address, &found);
-            let first = document.candidates.first();
-            if let Some((access, lane)) = first.and_then(FaultCandidateDocument::first_lane) {
-                nearest.add_variables(stop, access, lane);
+            if let Some((access, lanes)) = first.and_then(FaultCandidateDocument::vector) {
+                nearest.add_variables(stop, access, lanes);
             }
             nearest
-        });
-        Ok(document)
+        };
+        let from_base = first_base.and_then(|base| memory.from_base(address, base));
+        let from_argument = from_base.map(|found| place(found).text);
+        let nearest = place(memory.find(address, wave.apertures(), scratch, process));
+        document.from_argument = from_argument;
+        document.nearest = Some(nearest);
+        Ok(fault)
     }
 
     /// Searches for the access at which a wave faulted, without knowledge of the memory of the process.
@@ -141,10 +162,10 @@ impl FaultDocument {
     pub(super) fn without_memory(
         stop: &Stop<'_, '_>,
         fault_address: Option<u64>,
-    ) -> Result<FaultDocument> {
+    ) -> Result<FoundFault> {
         let memory = MemoryMap::default();
         let candidates = stop.fault_candidates(fault_address, &memory, None)?;
-        FaultDocument::of(stop, candidates, fault_address)
+        FoundFault::of(stop, candidates, fault_address)
     }
 
     /// Describes candidates.
@@ -152,16 +173,19 @@ impl FaultDocument {
         stop: &Stop<'_, '_>,
         candidates: Vec<FaultCandidate>,
         fault_address: Option<u64>,
-    ) -> Result<FaultDocument> {
+    ) -> Result<FoundFault> {
         let candidates = candidates.into_iter();
         let described = candidates.map(|one| FaultCandidateDocument::new(one, stop));
-        Ok(FaultDocument {
-            address: fault_address.map(Hex::from),
-            candidates: described.collect::<Result<_>>()?,
-            ..FaultDocument::default()
-        })
+        let (candidates, accesses) = described.collect::<Result<_>>()?;
+        let document = FaultDocument {
+            candidates,
+            ..FaultDocument::of_address(fault_address)
+        };
+        Ok(FoundFault { document, accesses })
     }
+}
 
+impl FaultDocument {
     /// Describes a fault of which only the address is known.
     pub(super) fn of_address(fault_address: Option<u64>) -> FaultDocument {
         FaultDocument {
@@ -178,6 +202,20 @@ impl FaultDocument {
         }
     }
 
+    /// Continues a sentence about the fault with the address that the runtime reported, if there is one: `; the runtime reported 0x…, a write to a
+    /// read-only page`.
+    pub(super) fn reported(&self) -> Option<String> {
+        let address = self.address?.0;
+        let reason = self.reason.as_ref().map(|reason| format!(", {reason}"));
+        let reason = reason.unwrap_or_default();
+        Some(match self.is_unreached {
+            true => format!(
+                "; no access before the stop is known to reach the reported address {address:#x}{reason}"
+            ),
+            false => format!("; the runtime reported {address:#x}{reason}"),
+        })
+    }
+
     /// Returns the most reliable address at fault: of the first candidate's first lane, of its scalar access, or the reported address.
     pub(super) fn first_address(&self) -> Option<u64> {
         let first = self.candidates.first();
@@ -192,7 +230,11 @@ impl FaultDocument {
 }
 
 impl FaultCandidateDocument {
-    fn new(candidate: FaultCandidate, stop: &Stop<'_, '_>) -> Result<FaultCandidateDocument> {
+    /// Describes a candidate. Also returns its frames, the innermost first, of which the document has the text.
+    fn new(
+        candidate: FaultCandidate,
+        stop: &Stop<'_, '_>,
+    ) -> Result<(FaultCandidateDocument, Stack)> {
         let frames = frames_at(stop, candidate.pc)?;
         let innermost = frames.first();
         let wave = stop.wave();
@@ -204,7 +246,7 @@ impl FaultCandidateDocument {
                 address: Hex::from(*address),
                 work_item: wave.work_item(*lane),
             });
-        Ok(FaultCandidateDocument {
+        let document = FaultCandidateDocument {
             pc: Hex::from(candidate.pc),
             kind: candidate.operation.name(),
             lanes: lanes.collect(),
@@ -217,137 +259,50 @@ impl FaultCandidateDocument {
             inlined: Vec::new(),
             certain: candidate.is_certain,
             instruction: candidate.instruction,
-            frames,
-        })
+        };
+        Ok((document, frames))
     }
 
-    /// Returns the address of the access and the first lane at fault.
-    fn first_lane(&self) -> Option<(ProcessAddress, Lane)> {
+    /// Returns the address of the instruction and the lanes at fault, if they are known.
+    fn vector(&self) -> Option<(ProcessAddress, &[FaultLaneDocument])> {
         let pc = u64::try_from(self.pc.0).ok()?;
-        let first = self.lanes.first()?;
-        Some((ProcessAddress(pc), Lane(first.lane)))
-    }
-
-    /// Writes the frames as text, with file names that are unique among `names`.
-    pub(super) fn name_frames(&mut self, names: &FileNames<'_>) {
-        let lines = self.frames.iter().map(|frame| places::line(frame, names));
-        self.inlined = lines.collect();
+        let lanes = Some(&*self.lanes).filter(|lanes| !lanes.is_empty())?;
+        Some((ProcessAddress(pc), lanes))
     }
 }
 
+/// Returns the accesses that faulted according to the memory of the process, if they contradict a reported address: no access is known to reach
+/// it, and either another access is proven to have faulted, or no access can reach it. Because of the contradiction, none of them is certain.
+///
+/// * `reported`: the candidates for the reported address.
+fn proven_elsewhere(
+    stop: &Stop<'_, '_>,
+    reported: &[FaultCandidate],
+    memory: &MemoryMap,
+    scratch: Option<u64>,
+) -> Result<Option<Vec<FaultCandidate>>> {
+    let is_reached =
+        |candidate: &FaultCandidate| !candidate.lanes.is_empty() || candidate.address.is_some();
+    if reported.iter().any(is_reached) {
+        return Ok(None);
+    }
+    let mut others = stop.fault_candidates(None, memory, scratch)?;
+    let is_proven = others.first().is_some_and(|first| first.is_certain);
+    if !is_proven && !reported.is_empty() {
+        return Ok(None);
+    }
+    for other in &mut others {
+        other.is_certain = false;
+    }
+    Ok(Some(others).filter(|others| !others.is_empty()))
+}
+
 /// Returns the frames at an address of the process, the innermost first.
-pub(super) fn frames_at(stop: &Stop<'_, '_>, pc: ProcessAddress) -> Result<Vec<Rc<FrameDocument>>> {
+pub(super) fn frames_at(stop: &Stop<'_, '_>, pc: ProcessAddress) -> Result<Stack> {
     let Some(frame) = stop.call_frame(0) else {
-        return Ok(Vec::new());
+        return Ok(Stack::new());
     };
     let frame = frame.for_waiting(pc, 0);
     let parts = FrameDocument::parts(&frame, stop.meter())?;
     Ok(parts.into_iter().map(Rc::new).collect())
-}
-
-impl NearestDocument {
-    pub(super) fn new(address: u64, found: &Whereabouts) -> NearestDocument {
-        let range =
-            |range: &core::ops::Range<u64>| Some([Hex::from(range.start), Hex::from(range.end)]);
-        let (what, name, range) = match &found.nearest {
-            Nearest::NullPage => ("none", Some("null page".to_owned()), None),
-            Nearest::Local => ("lds", None, None),
-            Nearest::Scratch => ("scratch", None, None),
-            Nearest::Argument(argument, memory) => {
-                let name = argument.name.clone();
-                let name = name.unwrap_or_else(|| format!("argument {}", argument.position));
-                ("argument", Some(name), range(memory))
-            }
-            Nearest::Mapping(memory) => {
-                let object = found
-                    .code_object
-                    .map(|object| format!("code object {object}"));
-                ("mapping", object, range(memory))
-            }
-            Nearest::Nothing => ("none", None, None),
-        };
-        let element = match &found.nearest {
-            Nearest::Argument(argument, _) => ElementDocument::new(argument, address),
-            Nearest::NullPage
-            | Nearest::Local
-            | Nearest::Scratch
-            | Nearest::Mapping(_)
-            | Nearest::Nothing => None,
-        };
-        let mut document = NearestDocument {
-            of: Hex::from(address),
-            what,
-            name: name.map(Untrusted::from),
-            distance: i64::try_from(found.distance).unwrap_or(match found.distance < 0 {
-                true => i64::MIN,
-                false => i64::MAX,
-            }),
-            range,
-            element,
-            place: WhereText(address, found).to_string(),
-            text: Untrusted::default(),
-        };
-        document.set_text();
-        document
-    }
-
-    /// Adds the variables that have the index of the element.
-    ///
-    /// * `access`: the address of the instruction that accessed the address.
-    fn add_variables(&mut self, stop: &Stop<'_, '_>, access: ProcessAddress, lane: Lane) {
-        if let Some(element) = &mut self.element {
-            element.add_variables(stop, access, lane);
-        }
-        self.set_text();
-    }
-
-    fn set_text(&mut self) {
-        let place = &self.place;
-        self.text = match &self.element {
-            Some(element) => format!("{place}, as {element}").into(),
-            None => place.clone().into(),
-        };
-    }
-}
-
-/// Displays the location of an address.
-struct WhereText<'w>(u64, &'w Whereabouts);
-
-impl fmt::Display for WhereText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WhereText(address, found) = self;
-        let what = match &found.nearest {
-            Nearest::NullPage => {
-                let from = counted(*address, "byte");
-                return write!(f, "{from} after address 0: a null pointer");
-            }
-            Nearest::Local => return f.write_str("in LDS"),
-            Nearest::Scratch => return f.write_str("in scratch"),
-            Nearest::Nothing => return f.write_str("in no memory that is known"),
-            Nearest::Argument(argument, _) => match &argument.name {
-                Some(name) => {
-                    format!(
-                        "the memory that argument {} points into",
-                        Untrusted::from(name.clone())
-                    )
-                }
-                None => format!("the memory that argument {} points into", argument.position),
-            },
-            Nearest::Mapping(range) => match found.code_object {
-                Some(object) => format!("code object {object}"),
-                None => format!("the memory mapped at {:#x}-{:#x}", range.start, range.end),
-            },
-        };
-        let far = u64::try_from(found.distance.unsigned_abs()).unwrap_or(u64::MAX);
-        match found.distance {
-            0 => write!(f, "in {what}"),
-            ..0 => write!(f, "{} before the start of {what}", counted(far, "byte")),
-            // The first byte after the end is at a distance of one.
-            1 => write!(f, "at the end of {what}"),
-            2.. => {
-                let past = far.saturating_sub(1);
-                write!(f, "{} past the end of {what}", counted(past, "byte"))
-            }
-        }
-    }
 }

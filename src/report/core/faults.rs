@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::number::Hex;
 use super::assertion::AssertionDocument;
-use super::fault::{FaultDocument, NearestDocument};
+use super::fault::{FaultDocument, FoundFault};
+use super::nearest::{NearestDocument, code_at};
+use super::workgroups::PolledDocument;
 use super::{CoreRequest, ProblemDocument};
 use crate::gpu_core::{CoreWave, GpuCore, StopReason};
 use crate::inspect::{DispatchMemory, Programs};
@@ -55,13 +56,13 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
     }
 
     /// Finds the faulting access of a wave. Returns `None` if the wave cannot be searched.
-    pub(super) fn find(&mut self, wave: &CoreWave<'_, '_>) -> Option<FaultDocument> {
+    pub(super) fn find(&mut self, wave: &CoreWave<'_, '_>) -> Option<FoundFault> {
         if let Err(error) = self.meter.work(PER_WAVE) {
             self.reason = Some(error.to_string());
             return None;
         }
         if !self.has_turn(wave) {
-            return Some(FaultDocument::not_searched(self.address));
+            return Some(FaultDocument::not_searched(self.address).into());
         }
         let (core, programs) = (self.core, self.programs);
         let memory = self
@@ -71,7 +72,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         let arena = Arena::new();
         let stop = self.programs.stop(wave, &arena)?;
         let before = stop.meter().steps();
-        let found = FaultDocument::new(wave, &stop, memory, programs.process(), self.address);
+        let found = FoundFault::new(wave, &stop, memory, programs.process(), self.address);
         let steps = stop.meter().steps().saturating_sub(before);
         // If the meter refuses this charge, the next wave reports it.
         let _ = self.meter.work(steps);
@@ -109,13 +110,11 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         has_turn
     }
 
-    /// Locates an address that a wave accesses. Returns `None` if the memory of the process is not known.
-    pub(super) fn nearest(
-        &mut self,
-        wave: &CoreWave<'_, '_>,
-        address: Hex,
-    ) -> Option<NearestDocument> {
-        let address = u64::try_from(address.0).ok()?;
+    /// Locates the address that a loop accesses in each pass.
+    pub(super) fn locate(&mut self, wave: &CoreWave<'_, '_>, polled: &mut PolledDocument) {
+        let Ok(address) = u64::try_from(polled.address.0) else {
+            return;
+        };
         let (core, programs) = (self.core, self.programs);
         let memory = self
             .memories
@@ -127,7 +126,8 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
             wave.scratch(),
             programs.process(),
         );
-        Some(NearestDocument::new(address, &found))
+        let from_base = polled.base.and_then(|base| memory.from_base(address, base));
+        polled.locate(address, &found, from_base.as_ref());
     }
 
     /// Locates an address with the memory of the first wave that faulted, or else of the first wave.
@@ -146,7 +146,16 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         let apertures = wave.as_ref().and_then(Wave::apertures);
         let scratch = wave.as_ref().and_then(CoreWave::scratch);
         let found = memory.find(address, apertures, scratch, process);
-        NearestDocument::new(address, &found)
+        let mut nearest = NearestDocument::new(address, &found);
+        let code = found.code_object.and_then(|index| {
+            let loaded = process.objects().get(index)?;
+            let program = self.programs.get(index)?.ok()?;
+            code_at(program, loaded.load_address, address)
+        });
+        if let Some(code) = code {
+            nearest.add_code(&code);
+        }
+        nearest
     }
 
     /// Returns the problem of waves that could not be searched, if there are any.

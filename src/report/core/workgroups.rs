@@ -8,15 +8,16 @@ use serde::Serialize;
 use super::super::frame::FrameDocument;
 use super::super::number::Hex;
 use super::CoreWaveDocument;
-use super::fault::{NearestDocument, frames_at};
+use super::fault::frames_at;
+use super::nearest::NearestDocument;
 use crate::arch::{ProcessAddress, WaveSize};
 use crate::error::Result;
 use crate::gpu_core::CoreWave;
-use crate::inspect::{LanePlace, Programs, Recovery, Stop};
+use crate::inspect::{LanePlace, Programs, Recovery, Stop, Whereabouts};
 use crate::location::Arena;
 use crate::meter::Meter;
 use crate::untrusted::Untrusted;
-use crate::wave::{Dispatch, Wave};
+use crate::wave::{Dispatch, Memory, Wave};
 
 /// A workgroup with waves in the core.
 #[non_exhaustive]
@@ -92,6 +93,15 @@ pub struct PolledDocument {
     pub address: Hex,
     /// The place of the address; null if the memory of the process is not known.
     pub nearest: Option<NearestDocument>,
+    /// The place of the address relative to the argument from which it was computed, as text.
+    #[serde(skip)]
+    from_argument: Option<Untrusted<'static>>,
+    /// The base address of the access in scalar registers.
+    #[serde(skip)]
+    pub(super) base: Option<u64>,
+    /// The value at the address.
+    #[serde(skip)]
+    value: Option<u64>,
 }
 
 impl PolledDocument {
@@ -104,10 +114,27 @@ impl PolledDocument {
             kind: found.operation.name(),
             address: Hex::from(found.address),
             nearest: None,
+            from_argument: None,
+            base: found.base,
+            value: value_at(stop, found.address, found.bytes),
         })
     }
 
-    /// Continues a sentence about the loop: ` and loads 0x… in each pass: in the memory that argument flag points into`.
+    /// Sets the place of the address.
+    ///
+    /// * `from_base`: its place relative to the argument that is the base of the access.
+    pub(super) fn locate(
+        &mut self,
+        address: u64,
+        found: &Whereabouts,
+        from_base: Option<&Whereabouts>,
+    ) {
+        let from_base = from_base.map(|found| NearestDocument::new(address, found).text);
+        self.from_argument = from_base;
+        self.nearest = Some(NearestDocument::new(address, found));
+    }
+
+    /// Continues a sentence about the loop: ` and loads 0x…, which is 0, in each pass, in the memory that argument flag points into`.
     ///
     /// * `ending`: the ending of the verb.
     pub(super) fn text(&self, ending: &str) -> String {
@@ -115,14 +142,26 @@ impl PolledDocument {
             "load" => "load",
             _ => "update",
         };
-        let nearest = self.nearest.as_ref();
-        let nearest = nearest.map(|nearest| format!(", {}", nearest.text));
-        let nearest = nearest.unwrap_or_default();
+        let nearest = self.nearest.as_ref().map(|nearest| &nearest.text);
+        let place = self.from_argument.as_ref().or(nearest);
+        let place = place.map(|place| format!(", {place}"));
+        let place = place.unwrap_or_default();
+        let value = self.value.map(|value| format!(", which is {value},"));
+        let value = value.unwrap_or_default();
         format!(
-            " and {verb}{ending} {:#x} in each pass{nearest}",
+            " and {verb}{ending} {:#x}{value} in each pass{place}",
             self.address.0
         )
     }
+}
+
+/// Reads a number in global memory. Returns `None` if it is not available, or has another size than an integer.
+fn value_at(stop: &Stop<'_, '_>, address: u64, bytes: u8) -> Option<u64> {
+    let mut value = [0; 8];
+    let part = value.get_mut(..usize::from(bytes))?;
+    let is_integer = matches!(bytes, 1 | 2 | 4 | 8);
+    let read = is_integer.then(|| stop.wave().read_memory(Memory::Global, address, part))?;
+    read.ok().map(|()| u64::from_le_bytes(value))
 }
 
 /// The lines of a loop, in the file of `frame`.

@@ -40,7 +40,10 @@ impl Printer<'_> {
             Some(wave) => self.verdict_place(wave, out)?,
             None => self.hang_lines(out)?,
         }
-        writeln!(out)?;
+        // Without waves, only the problems follow.
+        if !document.waves.is_empty() {
+            writeln!(out)?;
+        }
         Ok(())
     }
 
