@@ -292,7 +292,7 @@ fn a_line_that_cannot_be_run_answers_with_an_error_and_the_rest_go_on() {
             .unwrap()
             .contains("missing.json")
     );
-    assert_eq!(answers[3]["id"], "7");
+    assert_eq!(answers[3]["id"], 7);
     assert_eq!(answers[3]["error"]["kind"], "syntax");
     assert_eq!(answers[4]["lanes"][0]["error"]["kind"], "limit");
     assert_eq!(

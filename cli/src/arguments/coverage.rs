@@ -21,8 +21,10 @@ The bytes of code in the scope of each variable and parameter are counted as
 Variables that are absent from an inlined copy of their function are counted as \"omitted\"; llvm-dwarfdump leaves them
 out.
 
-Exit status: 0 it ran, 1 the entries of some units are in .dwo files that --dwo does not name, 2 an object could not be
-read or has all its entries in such files, or a limit was reached.";
+--dwo may be repeated: each .dwo file is used for the objects with its id.
+
+Exit status: 0 it ran, 1 some units were not counted because a .dwo file is missing,
+2 an object could not be read or lacks its .dwo file, or a limit was reached.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CoverageArguments {
