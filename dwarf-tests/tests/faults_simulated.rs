@@ -505,7 +505,7 @@ fn writes(access: &Access) -> bool {
 /// Returns true if an instruction waits for an access.
 ///
 /// * `later`: the number of later accesses that complete after it. Flat and scalar accesses, and accesses of the other kind, may complete
-/// earlier.
+///   earlier.
 fn needs(op: Op, access: &Access, later: usize, processor: &str) -> bool {
     let is_one = !is_new(processor);
     let (is_own, count) = match op {
