@@ -5,6 +5,7 @@ use super::super::workgroups::{
     DivergentDocument, LoopLines, MOST_POLLED, PolledDocument, WavePlace, WorkgroupDocument,
 };
 use super::{Found, VerdictDocument, kernel_text, lanes_and_verb, number_list};
+use crate::gpu_core::WaveState;
 use crate::plural::counted;
 
 /// The maximum number of other workgroups whose waves are named.
@@ -139,8 +140,13 @@ impl Found<'_> {
         text
     }
 
-    /// Returns the verdict if all waves are in loops.
+    /// Returns the verdict if all waves are in loops, and at least one was running: a wave that had stopped in a loop, at a breakpoint for example,
+    /// does not hang.
     fn of_loop(&self) -> Option<VerdictDocument> {
+        let mut waves = self.waves.iter();
+        if waves.all(|wave| wave.state == WaveState::Stopped) {
+            return None;
+        }
         let looping = |place: &WavePlace| place.looping.clone();
         let loops: Vec<LoopLines> = self.places.iter().map(looping).collect::<Option<_>>()?;
         let lines = loops.first()?;
