@@ -1,9 +1,9 @@
-"""What an engine of `hetdwarf.fleet` costs beside the bare command, in time of processors: the table of BENCHMARKS.md, "Fleets".
+"""Measures the processor time of each engine of `hetdwarf.fleet` and of the command alone: the table of BENCHMARKS.md, "Fleets".
 
     mkdir /sys/fs/cgroup/cpuacct/fleet && echo $$ >/sys/fs/cgroup/cpuacct/fleet/cgroup.procs
     python benches/fleet.py /sys/fs/cgroup/cpuacct/fleet/cpuacct.usage
 
-The control group counts what all processes of an engine take, whoever started them. Each measurement has a process of its own.
+The control group counts the time of all processes of an engine. Each measurement runs in its own process.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from typing import Any
 TESTS = Path(__file__).resolve().parents[1] / "python" / "tests"
 sys.path.insert(0, str(TESTS))
 FILES = 2000
-# Engine, files of a task.
+# The engine, and the number of files per task.
 CASES = [("local", 16), ("local", 1), ("dask", 16), ("dask", 1), ("ray", 16), ("ray", 1), ("spark", 16), ("spark", 1)]
 
 
 def run(engine: Any, files_per_task: int, count: int) -> None:
-    """Verifies some files on an engine; what the engine takes to start is in the measurement too."""
+    """Verifies some files on an engine. The measurement includes the start of the engine."""
     from hetdwarf import fleet
 
     from fleet_engines import started
 
     names = sorted(str(path) for path in Path("objects").rglob("*.*") if path.is_file())
     for options in started(engine):
-        # Workers have folders of their own.
+        # Workers have their own current folders.
         whole = [str(Path.cwd() / name) for name in names[:count]]
         fleet.to_jsonl(fleet.run(whole, fleet.verify_file, engine=engine, files_per_task=files_per_task, **options), "records.jsonl")
 
 
 def measured(usage: Path, folder: str, *command: str) -> tuple[float, float]:
-    """The seconds of processors and of the clock that a command takes."""
+    """Returns the processor time and the wall time of a command, in seconds."""
     before, start = int(usage.read_text()), time.monotonic()
     ran = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert ran.returncode in (0, 1, 2) and b"Traceback" not in ran.stderr, ran.stderr.decode()[-2000:]

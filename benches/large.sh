@@ -1,10 +1,9 @@
 #!/bin/sh
-# How time and memory grow with the size of a code object: generates objects, measures, and writes benches/large.tsv
-# and benches/large.svg; the table for people goes to standard output. Takes sizes in MiB as arguments.
+# Measures how time and memory grow with the size of a code object. Generates objects, measures the commands, and writes benches/large.tsv
+# and benches/large.svg. Prints a table. The arguments are sizes in MiB.
 #
-# Seconds are of the processor (user and system), the least of some runs; memory is what is resident at most, the
-# file too, which is read (hetdwarf) or mapped (llvm-dwarfdump). Needs GNU time; takes llvm-dwarfdump-22 and valgrind
-# where they are installed.
+# Seconds are processor time (user and system), the least of several runs. Memory is the largest resident size, including the file, which is
+# read (hetdwarf) or mapped (llvm-dwarfdump). Needs GNU time, and uses llvm-dwarfdump-22 and valgrind if they are installed.
 set -eu
 cd "$(dirname "$0")/.."
 sizes=${*:-1 4 16 64 256 512}

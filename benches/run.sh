@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the tables of BENCHMARKS.md anew. Needs valgrind; some ten minutes on two cores.
-# With arguments, what is given to `counts`: a filter, or `--against FILE` for a comparison with an earlier output.
+# Prints the tables of BENCHMARKS.md. Needs valgrind, and takes about ten minutes on two cores. Arguments are passed to `counts`: a filter,
+# or `--against FILE` to compare with an earlier output.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

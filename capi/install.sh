@@ -45,3 +45,4 @@ for file in hetdwarf-config.cmake hetdwarf-config-version.cmake; do
     sed -e "s|@VERSION@|$version|" "$here/cmake/$file.in" >"$to/lib/cmake/hetdwarf/$file"
 done
 echo "installed libhetdwarf $version in $to"
+echo "To start programs, run ldconfig, or link them with -Wl,-rpath,$prefix/lib"

@@ -1,5 +1,5 @@
-//! A back end's view: what a function does to its caller's registers, as assembler directives and as the
-//! rows that a debugger will read. Run it with `cargo run --example emit_cfi`.
+//! Describes how a function saves its caller's registers, as a compiler back end would. Prints assembler directives and
+//! the rows that a debugger reads. Run it with `cargo run --example emit_cfi`.
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
 use fallible_iterator::FallibleIterator;
@@ -10,12 +10,12 @@ use hetdwarf::frame::write::{
 };
 use hetdwarf::frame::{FramePrinter, FrameSection};
 
-/// What the toy back end emitted, with the size of each instruction: a function with a frame, a loop that
-/// diverges, an epilogue in the middle, and a block laid out after it.
+/// The instructions of the toy back end with their sizes. They form a function with a frame, a divergent loop, an epilogue in the middle,
+/// and a block after it.
 const CODE: &[(&str, u64)] = &[
     ("s_mov_b32 s6, s33", 4),
     ("s_mov_b32 s33, s32", 4),
-    ("s_xor_saveexec_b64 s[4:5], -1", 4), // v40 will hold scalars: store the lanes nobody else does
+    ("s_xor_saveexec_b64 s[4:5], -1", 4), // v40 will hold scalars: save it in the inactive lanes
     ("buffer_store_dword v40, off, s[0:3], s33", 8),
     ("s_mov_b64 exec, s[4:5]", 4),
     ("buffer_store_dword v41, off, s[0:3], s33 offset:4", 8),
@@ -27,7 +27,7 @@ const CODE: &[(&str, u64)] = &[
     ("…a cold block of the body…", 0x40),
 ];
 
-/// Where the instruction ends: what it did holds from there on.
+/// Returns the offset at which the instruction ends. Its effects hold from there on.
 fn after(index: usize) -> u64 {
     CODE.iter().take(index + 1).map(|(_, size)| size).sum()
 }
@@ -40,7 +40,7 @@ fn describe(target: Target) -> hetdwarf::Result<FunctionFrame> {
     let (sp, fp, v40, v41) = (s(32)?, s(33)?, v(40)?, v(41)?);
     let (common, start) = (Common::new(), Start::symbol("helper"));
     let mut frame = FunctionFrame::new(target, &common, start, after(11))?;
-    // On entry. The caller's stack pointer is the CFA, wherever that is found.
+    // On entry. The CFA is the caller's stack pointer.
     frame
         .cfa_from_stack_pointer(sp)?
         .stack_pointer_from_cfa(sp)?
@@ -60,7 +60,7 @@ fn describe(target: Target) -> hetdwarf::Result<FunctionFrame> {
     frame
         .at(after(6))?
         .saved_in_lane(Register::PC_64, v40, Lane(0))?;
-    // The epilogue: what was reloaded is where it was on entry, before its place is overwritten.
+    // The epilogue. A register is marked as restored at once, because its saved copy may be overwritten afterwards.
     frame.at(after(7))?.remember()?;
     frame.at(after(8))?.restored(Register::PC_64)?;
     frame
@@ -70,7 +70,7 @@ fn describe(target: Target) -> hetdwarf::Result<FunctionFrame> {
         .restored(exec)?
         .restored(fp)?
         .cfa_from_stack_pointer(sp)?;
-    // The block after it belongs to the body.
+    // The block after the return belongs to the body.
     frame.at(after(10))?.restore()?;
     Ok(frame)
 }
@@ -84,7 +84,7 @@ fn main() -> hetdwarf::Result<()> {
     for function in table.directives()? {
         println!("{function}");
     }
-    // What a debugger reads once the function is at 0x1a00.
+    // The entries as a debugger reads them, with the function at 0x1a00.
     let bytes = table.write()?.resolved(|_| Some(0x1a00))?;
     let section = FrameSection::debug_frame(&bytes);
     let printer = FramePrinter::new(section, RegisterStyle::Names, Dialect::User);

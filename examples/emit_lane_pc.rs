@@ -1,6 +1,6 @@
-//! A compiler's view: a toy back end says where lanes wait, and writes an object file.
-//! Run it with `cargo run --example emit_lane_pc`. Its code does not move any more; for code that is linked
-//! see `emit_object`, where addresses are symbols.
+//! Writes an object file with the positions of inactive lanes, as a compiler would. Run it with
+//! `cargo run --example emit_lane_pc`. The code has fixed addresses. For code that is linked later, see `emit_object`,
+//! which uses symbols.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use gimli::constants::{DW_AT_high_pc, DW_AT_low_pc, DW_AT_name, DW_TAG_subprogram};
@@ -26,7 +26,7 @@ const CODE: [u32; 9] = [
 const SIZE: u64 = 0x24;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // What the back end knows: where its regions are, and where it saved EXEC.
+    // The facts that a back end has: its regions, and the register in which it saved EXEC.
     let range = |from: u64, to: u64| Label::from(from)..Label::from(to);
     let then = (range(0x0c, 0x14), vec![]);
     let otherwise = (range(0x14, 0x1c), vec![]);
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::write(&path, &bytes)?;
     println!("llvm-objdump -d {0} && llvm-dwarfdump {0}", path.display());
 
-    // What a debugger reads of it, at `v_sub`: of eight lanes that came, four are there.
+    // Reads the lanes at `v_sub`, as a debugger would. Of the eight lanes that entered the function, four are active.
     let object = CodeObject::parse(&bytes)?;
     let read = inspect::Program::load(&object)?;
     let mut wave = Snapshot::new("gfx1030", WaveSize::Wave32, 0x14);
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The code and its debugging information in an object file.
+/// Returns an object file with the code and its debugging information.
 fn object_file(program: &Program) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let (format, version, address_size) = (gimli::Format::Dwarf32, 5, 8);
     let encoding = gimli::Encoding {

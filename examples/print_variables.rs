@@ -1,7 +1,7 @@
-//! A debugger's view: implement `Wave` over whatever gives access to the process, and print variables.
+//! Implements `Wave` over a debugger's access to a process, and prints variables.
 //!
-//! Run it with `cargo run --example print_variables`. The process here is a snapshot in a file; a real
-//! debugger would ask the driver instead.
+//! Run it with `cargo run --example print_variables`. Here the process is a snapshot in a file. A real debugger would
+//! call its driver instead.
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
 use std::cell::RefCell;
@@ -16,7 +16,7 @@ use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::{AccessError, Memory, Snapshot, Wave};
 
-/// The debugger's access to a stopped wave. It counts what it is asked for, to show how little that is.
+/// The debugger's access to a stopped wave. It counts the accesses, to show how few there are.
 struct Process {
     wave: Snapshot,
     accesses: RefCell<u32>,
@@ -51,11 +51,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         accesses: RefCell::new(0),
     };
 
-    // Once for each code object …
+    // Once for each code object.
     let object = CodeObject::parse(&code)?;
     let program = Program::load(&object)?;
 
-    // … and once for each stop.
+    // Once for each stop.
     let arena = Arena::new();
     let options = StopOptions::loaded_at(process.wave.load_address);
     let stop = Stop::new(&program, &process, process.wave.pc(), options, &arena);

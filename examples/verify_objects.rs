@@ -1,7 +1,8 @@
-//! A compiler's or a project's own check: fail when debugging information is wrong.
+//! Checks the debugging information of code objects and fails if it is wrong, as a compiler's or project's own test
+//! would.
 //!
-//! Run it with `cargo run --example verify_objects`, or give it files: `… -- build/kernel.hsaco`. The choices of
-//! this check are made in code; `hetdwarf verify` does the same from the command line, for whole folders.
+//! Run it with `cargo run --example verify_objects`, or with files: `… -- build/kernel.hsaco`. The rules are chosen in
+//! code. `hetdwarf verify` makes the same check from the command line, for whole folders.
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
 use std::process::ExitCode;
@@ -10,7 +11,7 @@ use hetdwarf::inspect::Program;
 use hetdwarf::object::{CodeObject, code_objects};
 use hetdwarf::verify::{Choice, Finding, Selection, Severity, verify};
 
-/// Objects of the tests: for two targets, in a compressed bundle and alone.
+/// Code objects from the tests: a compressed bundle for two targets, and a single object.
 const EXAMPLES: [&str; 2] = [
     "dwarf-tests/fixtures/corpus/bundle/ccob3.hipfb",
     "dwarf-tests/fixtures/corpus/llvm22/small-gfx1100-O2-gz-zstd.hsaco",
@@ -26,7 +27,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         _ => named,
     };
 
-    // What breaks this build: entries that no debugger can read. The rest is worth a look.
+    // This build fails for entries that no debugger can read. Other findings are warnings.
     let mut selection = Selection::default();
     selection.choose([
         ("*", Choice::Warn),
@@ -67,8 +68,8 @@ fn print(finding: &Finding) {
         "  {} [{}] {}+{offset:#x}: {}",
         finding.severity, finding.rule.id, finding.section, finding.message
     );
-    if let (Some(function), Some((source, line))) = (&finding.function, &finding.source) {
-        println!("    in {function}, {source}:{line}");
+    if let (Some(function), Some(source)) = (&finding.function, &finding.source) {
+        println!("    in {function}, {}:{}", source.file, source.line);
     }
     if let Some(help) = &finding.help {
         println!("    {help}");

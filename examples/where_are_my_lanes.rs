@@ -1,7 +1,7 @@
-//! A debugger's view: where each lane of a diverged wave is, also those that EXEC has switched off.
+//! Prints the position of each lane of a diverged wave, including the lanes that EXEC has switched off.
 //!
-//! Run it with `cargo run --example where_are_my_lanes`. The wave has come to the `else` of the inner
-//! decision of `dwarf-tests/fixtures/corpus/src/lane_pc.c`.
+//! Run it with `cargo run --example where_are_my_lanes`. The wave has reached the inner `else` in
+//! `dwarf-tests/fixtures/corpus/src/lane_pc.c`.
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
 
 use std::collections::BTreeMap;
@@ -17,10 +17,10 @@ use hetdwarf::wave::Snapshot;
 const ENTERED: u64 = 0x0000_ffff_ffff_ffff;
 const A_IS_GREATER: u64 = 0xff00_ff00_ff00_ff00;
 const B_IS_GREATER: u64 = 0x0ff0_0ff0_0ff0_0ff0;
-/// The instruction in the function, in bytes from its start: `r -= c`.
+/// The position in the function, in bytes from its start: `r -= c`.
 const OFFSET: u64 = 0x2c;
 
-/// The wave, as a debugger finds it: EXEC, and what the code saved of it.
+/// Returns the state of the wave that a debugger needs: EXEC, and the masks that the code saved.
 fn wave(pc: u64) -> hetdwarf::Result<Snapshot> {
     let mut wave = Snapshot::new("gfx90a", WaveSize::Wave64, pc);
     let outer = ENTERED & A_IS_GREATER;
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let frame = stop.call_frame(0).ok_or("there is no frame")?;
     let found = frame.lane_pcs()?;
 
-    // A row for each line that has lanes: ● runs, ○ waits.
+    // One row for each line with lanes: ● runs, ○ waits.
     let mut rows: BTreeMap<u64, Vec<char>> = BTreeMap::new();
     for (lane, pc) in WaveSize::Wave64.all_lanes().zip(found.pcs()) {
         let line = match pc {

@@ -1,4 +1,4 @@
-//! A compiler's view: build the locations of variables, and see what a debugger will make of them.
+//! Builds the locations of variables, as a compiler would, and shows how a debugger reads them.
 //!
 //! Run it with `cargo run --example write_locations`.
 #![expect(clippy::print_stdout, reason = "an example shows what it finds")]
@@ -20,15 +20,15 @@ fn main() -> hetdwarf::Result<()> {
         register(Register::sgpr(33))?,
     );
 
-    // An `int` that every lane keeps in its dword of v4.
+    // An `int` in the lane's dword of v4.
     let mut in_register = Builder::new(encoding);
     in_register.lane_of_vector(v4)?;
 
-    // An `int` on the stack of a target whose frame pointer counts bytes of the whole wave.
+    // An `int` on the stack of a target whose frame pointer counts the bytes of the whole wave.
     let mut on_stack = Builder::new(encoding);
     on_stack.stack_slot(s33, Some(wave_size), 16)?;
 
-    // A `long` of which the low half is in v4 and the high half is always zero.
+    // A `long` with its low half in v4 and a high half that is always zero.
     let mut in_parts = Builder::new(encoding);
     in_parts
         .lane_of_vector(v4)?
@@ -39,11 +39,11 @@ fn main() -> hetdwarf::Result<()> {
         .push(Operation::Piece { byte_size: 4 })?;
     in_parts.push(Operation::PieceEnd)?;
 
-    // A variable in local memory, at an address that the linker gave it.
+    // A variable in local memory, at an address from the linker.
     let mut in_local = Builder::new(encoding);
     in_local.constant(0x40)?.form_address(AddressSpace::Local)?;
 
-    // Nonsense is refused when it is written, not when somebody debugs it.
+    // An invalid operation is rejected when it is written, not when somebody debugs the program.
     let refused = Builder::new(encoding)
         .push(Operation::Regx { register: 100 })
         .map(|_| ());
@@ -54,14 +54,14 @@ fn main() -> hetdwarf::Result<()> {
             .map_or_else(String::new, |error| error.to_string())
     );
 
-    // What a debugger would read in lane 5.
+    // The values that a debugger would read in lane 5.
     let mut wave = Snapshot::new("gfx90a", wave_size, 0x1a00);
     wave.set_lanes(
         v4,
         &(0..64).map(|lane| Some(100 + lane)).collect::<Vec<_>>(),
     )?;
     wave.set_register(s33, 0x400)?;
-    // Frame pointer 0x400 is lane address 0x10; the slot is 16 bytes further, in the row of dwords at 0x800.
+    // Frame pointer 0x400 is lane address 0x10. The slot is 16 bytes further, in the row of dwords at 0x800.
     wave.add_memory(Memory::PrivateWave, 0x800 + 5 * 4, &7u32.to_le_bytes())?;
     wave.add_memory(Memory::Local, 0x40, &42u32.to_le_bytes())?;
     for (name, builder, bits) in [

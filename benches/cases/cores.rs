@@ -1,10 +1,10 @@
-//! Measures the first answers about the core of a crashed kernel: the list of all waves in groups, and the stack and variables of one wave.
+//! Measures the first answers about the core of a crashed kernel: the list of all waves in groups, and the stack and variables of a wave.
 
 use hetdwarf::gpu_core::{GpuCore, Process};
 use hetdwarf::inspect::Programs;
 use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
-use hetdwarf::report::{CoreDocument, GroupBy, UnwindDocument, VarsDocument, VarsRequest};
+use hetdwarf::report::{CoreReport, GroupBy, UnwindDocument, VarsDocument, VarsRequest};
 
 use super::{Case, Maker, keep, maker};
 
@@ -33,7 +33,7 @@ fn list_and_groups(bytes: &[u8]) -> (usize, usize) {
     let images = core.images();
     let process = Process::open(&core, &images);
     let programs = Programs::new(&process);
-    let document = CoreDocument::new(&core, &programs, &[], GroupBy::Stack);
+    let document = CoreReport::new(&core, &programs, &[], GroupBy::Stack).document;
     assert!(document.problems.is_empty(), "{:?}", document.problems);
     (document.waves.len(), document.groups.len())
 }

@@ -1,11 +1,11 @@
 //! Compares this crate and gimli in decoding and evaluating DWARF 5 expressions.
 //!
-//! Both read the same bytes and find the same results. The inputs cost almost nothing: registers and memory always hold the same number,
-//! the frame knows its CFA and all of its registers, and the entry has an expression. Nothing is kept from one run to the next:
+//! Both read the same bytes and find the same results. The inputs cost almost nothing. Registers and memory always hold the same number.
+//! The frame knows its CFA and all of its registers, and the entry has an expression. Nothing is kept from one run to the next:
 //!
-//! - this crate makes an `Arena`, fills in a `Context` and calls `evaluate`; "at a stop" repeats the evaluation with the same arena and
-//!   context, as a debugger does for the variables of a frame;
-//! - gimli makes an `Evaluation`, and answers its requests with the loop of its documentation. "gimli" keeps its stacks on the heap, as
+//! - This crate makes an `Arena`, fills in a `Context` and calls `evaluate`. "At a stop" repeats the evaluation with the same arena and context,
+//!   as a debugger does for the variables of a frame.
+//! - gimli makes an `Evaluation` and answers its requests with the loop of its documentation. "gimli" keeps its stacks on the heap, as
 //!   `Evaluation::new` does. "gimli, arrays" keeps them in arrays of a fixed size (`EvaluationStorage`).
 //!
 //! The results are compared when a case is made.

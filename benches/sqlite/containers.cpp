@@ -1,4 +1,4 @@
-// A program that makes a compiler write expressions as C++ has them: containers, algorithms, exceptions and streams, inlined into each other.
+// Makes a compiler write the location expressions of typical C++: containers, algorithms, exceptions and streams, inlined into each other.
 #include <algorithm>
 #include <functional>
 #include <iostream>

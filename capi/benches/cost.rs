@@ -1,7 +1,7 @@
 //! Measures the cost of the C interface: the instructions for a variable of all lanes, with and without C.
 //!
 //! `cargo bench -p hetdwarf-capi` prints them; it needs valgrind. Each side runs with 20 and with 120 rounds, and the difference is divided
-//! by 100, so that opening does not count. A round is the work of a debugger at a stop: it makes a stop, reads its variables, and reads the
+//! by 100, so opening does not count. A round is the work of a debugger at a stop. It makes a stop, reads its variables, and reads the
 //! state, bytes and text of one variable in each lane.
 #![allow(
     clippy::unwrap_used,

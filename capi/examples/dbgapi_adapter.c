@@ -1,10 +1,10 @@
-/* The callbacks of a debugger that has ROCm's amd-dbgapi: a wave of it, as hetdwarf asks for one.
+/* The callbacks of a debugger that uses ROCm's amd-dbgapi. They give hetdwarf access to a stopped wave.
  *
- * It is compiled here against examples/stub/amd-dbgapi/amd-dbgapi.h, a stand-in of our own with only the declarations that
- * are used, and has not been run with ROCm. With ROCm: -I/opt/rocm/include, -lamd-dbgapi, and HETDWARF_ADAPTER_IS_LIBRARY to
+ * Here it is compiled against examples/stub/amd-dbgapi/amd-dbgapi.h, a stand-in that contains only the declarations in use. It
+ * has not been run with ROCm. With ROCm, compile with -I/opt/rocm/include, -lamd-dbgapi, and HETDWARF_ADAPTER_IS_LIBRARY to
  * leave out `main`.
  *
- * DWARF numbers of registers and address spaces are amd-dbgapi's own inputs, so that there is no table here. */
+ * amd-dbgapi accepts DWARF numbers of registers and address spaces, so no table is needed here. */
 
 #include <amd-dbgapi/amd-dbgapi.h>
 #include <hetdwarf.h>
@@ -16,7 +16,7 @@ struct adapter {
   amd_dbgapi_wave_id_t wave;
 };
 
-/* The DWARF address space of a memory. */
+/* Returns the DWARF number of the address space that addresses a memory. */
 static uint64_t address_space(uint32_t memory) {
   switch (memory) {
   case HETDWARF_MEMORY_REGION:
@@ -42,7 +42,7 @@ static int32_t status_of(amd_dbgapi_status_t status) {
   }
 }
 
-/* The byte of a register at which bits start: vector registers have 4 bytes for each lane, lane 0 first. */
+/* Returns the byte of a register that contains the first bit. Vector registers have 4 bytes for each lane, lane 0 first. */
 static amd_dbgapi_size_t byte_of(int32_t lane, uint32_t first_bit) {
   return (lane == HETDWARF_NO_LANE ? 0 : (amd_dbgapi_size_t)lane * 4) + first_bit / 8;
 }
@@ -64,7 +64,7 @@ static int32_t write_register(void *user, uint32_t number, int32_t lane, uint32_
   return status_of(amd_dbgapi_write_register(adapter->wave, id, byte_of(lane, first_bit), bit_count / 8, bytes));
 }
 
-/* amd-dbgapi may read less than it is asked for, and says how much. */
+/* Reads memory. amd-dbgapi may read less than requested, and returns the number of bytes read. */
 static int32_t read_memory(void *user, uint32_t memory, uint64_t address, size_t size, void *out) {
   const struct adapter *adapter = user;
   amd_dbgapi_address_space_id_t space;
@@ -101,7 +101,7 @@ static int32_t write_memory(void *user, uint32_t memory, uint64_t address, size_
 
 /* Describes a stopped wave. `adapter` must live as long as the stops that are made with it.
  *
- * load_address: where the wave's code object is loaded; see amd_dbgapi_code_object_get_info. */
+ * load_address: the address at which the wave's code object is loaded; see amd_dbgapi_code_object_get_info. */
 int describe_wave(amd_dbgapi_wave_id_t id, uint64_t load_address, struct adapter *adapter, hetdwarf_wave *wave) {
   size_t lanes;
   amd_dbgapi_global_address_t pc;
@@ -124,7 +124,7 @@ int describe_wave(amd_dbgapi_wave_id_t id, uint64_t load_address, struct adapter
       .wave_size = (uint32_t)lanes,
   };
 
-  /* The dispatch, with which lanes have work-items, need not be known. */
+/* Without the dispatch, the set of lanes with work-items stays unknown. */
   amd_dbgapi_dispatch_id_t dispatch;
   uint16_t group[3];
   if (amd_dbgapi_wave_get_info(id, AMD_DBGAPI_WAVE_INFO_DISPATCH, sizeof dispatch, &dispatch) ||
@@ -143,8 +143,8 @@ int describe_wave(amd_dbgapi_wave_id_t id, uint64_t load_address, struct adapter
 #ifndef HETDWARF_ADAPTER_IS_LIBRARY
 #include <stdio.h>
 
-/* dbgapi_adapter OBJECT SNAPSHOT: prints what lane 0 has, where functions of amd-dbgapi's names answer from a snapshot
- * (tests/dbgapi_stand_in.c). */
+/* dbgapi_adapter OBJECT SNAPSHOT: prints the variables of lane 0. The functions of amd-dbgapi are stand-ins that read from the
+ * snapshot (tests/dbgapi_stand_in.c). */
 int main(int argc, char **argv) {
   extern amd_dbgapi_wave_id_t stand_in_wave(const char *snapshot, uint64_t *load_address);
   hetdwarf_object *object;

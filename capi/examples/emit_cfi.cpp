@@ -1,7 +1,7 @@
-// A back end's view, in C++: what a function does to its caller's registers, as directives of the assembler and as the bytes of
-// .debug_frame with their relocations. The same function as in examples/emit_cfi.rs.
+// Describes how a function saves its caller's registers, as a compiler back end in C++ would. Prints assembler
+// directives, and the relocations of .debug_frame. The function is the one in examples/emit_cfi.rs.
 //
-// emit_cfi [OUT]: OUT gets the bytes.
+// emit_cfi [OUT]: writes the bytes of .debug_frame to OUT.
 
 #include <hetdwarf.hpp>
 
@@ -11,12 +11,12 @@
 
 namespace {
 
-// DWARF numbers of a wave of 64 lanes.
+// The DWARF register numbers of a 64-lane wave.
 constexpr std::uint32_t s(std::uint32_t n) { return 32 + n; }
 constexpr std::uint32_t v(std::uint32_t n) { return 2560 + n; }
 constexpr std::uint32_t pc = 16, exec = 17;
 
-// What the toy back end emitted: the end of each instruction, in bytes from the start of the function.
+// The instructions of the toy back end: the end of each one, in bytes from the start of the function.
 enum : std::uint64_t {
   copied_fp = 4,      // s_mov_b32 s6, s33
   new_fp = 8,         // s_mov_b32 s33, s32
@@ -32,7 +32,7 @@ enum : std::uint64_t {
   size = 0x1a4,     // a cold block of the body
 };
 
-// An event, of which most fields are not named.
+// Makes an event with the fields that all events use.
 hetdwarf_cfi_event event(std::uint64_t at, std::uint32_t kind, std::uint32_t number = 0) {
   hetdwarf_cfi_event event{};
   event.code_offset = at;
@@ -52,7 +52,7 @@ hetdwarf_cfi_event at_offset(hetdwarf_cfi_event event, std::int64_t offset) {
   return event;
 }
 
-// The value, or the end of the program.
+// Returns the value, or ends the program with an error.
 template <class T> T checked(hetdwarf::result<T> result) {
   if (!result) {
     std::fprintf(stderr, "%s: %s\n", result.error().name(), result.error().message.c_str());
@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
   auto cfi = checked(hetdwarf::cfi::make("gfx908", 64));
   checked(cfi.function("helper", size));
   const hetdwarf_cfi_event events[] = {
-      // On entry. The caller's stack pointer is the CFA, wherever that is found.
+      // On entry. The CFA is the caller's stack pointer.
       event(0, HETDWARF_CFI_CFA_FROM_REGISTER, s(32)),
       event(0, HETDWARF_CFI_STACK_POINTER_FROM_CFA, s(32)),
       event(0, HETDWARF_CFI_RETURN_ADDRESS_IN_PAIR, s(30)),
@@ -89,7 +89,7 @@ int main(int argc, char **argv) {
       event(reloaded, HETDWARF_CFI_RESTORED, exec),
       event(reloaded, HETDWARF_CFI_RESTORED, s(33)),
       event(reloaded, HETDWARF_CFI_CFA_FROM_REGISTER, s(32)),
-      // The block behind it belongs to the body.
+      // The block after the return belongs to the body.
       event(returned, HETDWARF_CFI_RESTORE),
   };
   for (const auto &event : events)

@@ -1,5 +1,5 @@
-/* A view of variables, as a debugger unfolds it: every variable of every frame in every lane, with its members, elements and what its pointers
- * point to, down to a depth; and its type with all that the type is made of.
+/* Expands variables like the variable view of a debugger. Prints each variable of each frame in each lane, with its members,
+ * elements and pointer targets down to a depth. Then prints its type with the types that it consists of.
  *
  * expand_variables OBJECT SNAPSHOT DEPTH */
 
@@ -18,14 +18,14 @@ static void check(hetdwarf_status status) {
   }
 }
 
-/* Prints text of a file, which a terminal must not obey. */
+/* Prints text from a file, with its control characters escaped. */
 static void show(const char *text) {
   static char buffer[1 << 20];
   check(hetdwarf_escape(text, buffer, sizeof buffer, NULL));
   fputs(buffer, stdout);
 }
 
-/* A value in a lane: its state, text and bytes, or why there is none; then its parts, further to the right. */
+/* Prints a value in a lane: its state, text and bytes, or the reason for their absence. Then prints its parts, indented. */
 static void print_lane(const hetdwarf_values *values, size_t index, uint32_t lane, int depth, int indent) {
   hetdwarf_value_info info = HETDWARF_INIT(hetdwarf_value_info);
   check(hetdwarf_values_get_info(values, index, &info));
@@ -42,7 +42,7 @@ static void print_lane(const hetdwarf_values *values, size_t index, uint32_t lan
   check(hetdwarf_values_read(values, index, &read));
   uint8_t *bytes = NULL;
   if (sizes[lane] > 0) {
-    /* A value can have any number of bytes: those of this lane alone are read, once it is known how many there are. */
+/* A value can have any size, so the bytes of this lane are read only once their number is known. */
     read.stride = sizes[lane];
     read.bytes = bytes = calloc(64, sizes[lane]);
     check(hetdwarf_values_read(values, index, &read));
@@ -80,7 +80,7 @@ static void print_lane(const hetdwarf_values *values, size_t index, uint32_t lan
   check(hetdwarf_free(parts));
 }
 
-/* A type, and what it is made of. A type can refer to itself, so that there is an end to it. */
+/* Prints a type and the types that it consists of. A depth is needed because a type can refer to itself. */
 static void print_type(const hetdwarf_types *types, uint64_t number, int depth, int indent) {
   hetdwarf_type type = HETDWARF_INIT(hetdwarf_type);
   check(hetdwarf_types_get(types, number, &type));
@@ -99,15 +99,18 @@ static void print_type(const hetdwarf_types *types, uint64_t number, int depth, 
   for (size_t at = 0; at < type.enumerator_count; at++) {
     hetdwarf_enumerator enumerator = HETDWARF_INIT(hetdwarf_enumerator);
     check(hetdwarf_types_enumerator(types, number, at, &enumerator));
-    printf("%*s%s = %" PRId64 "\n", indent + 2, "", enumerator.name, (int64_t)enumerator.value);
+    printf("%*s", indent + 2, "");
+    show(enumerator.name);
+    printf(" = %" PRId64 "\n", (int64_t)enumerator.value);
   }
   if (depth == 0)
     return;
   for (size_t at = 0; at < type.member_count; at++) {
     hetdwarf_member member = HETDWARF_INIT(hetdwarf_member);
     check(hetdwarf_types_member(types, number, at, &member));
-    printf("%*s%s %s at bit %" PRIu64 ":\n", indent + 2, "", member.is_base ? "base" : "member", member.name ? member.name : "",
-           member.bit_offset);
+    printf("%*s%s ", indent + 2, "", member.is_base ? "base" : "member");
+    show(member.name ? member.name : "");
+    printf(" at bit %" PRIu64 ":\n", member.bit_offset);
     print_type(types, member.type, depth - 1, indent + 4);
   }
   if (type.target != HETDWARF_NO_TYPE && type.kind != HETDWARF_TYPE_TYPEDEF)

@@ -1,7 +1,7 @@
-/* A toy debugger: it prints the variables of a stopped wave, in every frame and every lane, where the lanes are, and what
- * expressions are.
+/* A toy debugger. For a stopped wave, it prints the variables of every frame in every lane, the position of every lane, and the
+ * values of expressions.
  *
- * Its process is a snapshot in a file. A real debugger asks its driver in the two callbacks instead; see dbgapi_adapter.c.
+ * The process is a snapshot in a file. A real debugger calls its driver in the two callbacks instead; see dbgapi_adapter.c.
  *
  * print_variables OBJECT SNAPSHOT [EXPRESSION...] */
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The debugger's own, which it gets back in callbacks. */
+/* The debugger's own state, which the callbacks receive as `user`. */
 struct debugger {
   hetdwarf_snapshot *process;
   unsigned long accesses;
@@ -38,14 +38,14 @@ static void check(hetdwarf_status status) {
   }
 }
 
-/* Prints text of a file, which a terminal must not obey. */
+/* Prints text from a file, with its control characters escaped. */
 static void show(const char *text) {
   static char buffer[1 << 16];
   check(hetdwarf_escape(text, buffer, sizeof buffer, NULL));
   fputs(buffer, stdout);
 }
 
-/* A value, in as many lanes as the wave has. */
+/* Prints a value in every lane of the wave. */
 static void print_value(const hetdwarf_values *values, size_t index, uint32_t wave_size) {
   hetdwarf_value_info info = {.size = sizeof info};
   check(hetdwarf_values_get_info(values, index, &info));
@@ -68,7 +68,7 @@ static void print_value(const hetdwarf_values *values, size_t index, uint32_t wa
     printf("; %s", info.note);
   puts(")");
 
-  /* All lanes in one call. Longer values are cut here; their text is whole. */
+/* All lanes in one call. The bytes of longer values are truncated here, but not their text. */
   enum { STRIDE = 32 };
   static uint8_t bytes[64 * STRIDE], undefined[64 * STRIDE], unavailable[64 * STRIDE];
   uint8_t states[64];
@@ -110,7 +110,7 @@ static void print_value(const hetdwarf_values *values, size_t index, uint32_t wa
   }
 }
 
-/* A frame, which may be an inlined call: where it is, its variables, and where its lanes are. */
+/* Prints a frame, which may be an inlined call: its position, its variables, and the positions of its lanes. */
 static void print_frame(const hetdwarf_stop *stop, size_t level, uint32_t wave_size) {
   hetdwarf_frame frame = {.size = sizeof frame};
   check(hetdwarf_stop_frame(stop, level, &frame, NULL, 0));
@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
   struct debugger debugger = {0};
   check(hetdwarf_snapshot_open_file(argv[2], &debugger.process));
 
-  /* What is known of the wave without asking for it; the rest is asked by callbacks. */
+/* The facts that the debugger already has. The library requests the rest through the callbacks. */
   hetdwarf_wave wave = {.size = sizeof wave};
   check(hetdwarf_snapshot_wave(debugger.process, &wave));
   wave.user = &debugger;

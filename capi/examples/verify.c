@@ -1,8 +1,8 @@
-/* What is wrong with the debugging information of a code object, a line for each finding, as `hetdwarf verify --each` has it.
+/* Prints the findings in the debugging information of a code object, one per line. `hetdwarf verify --each` reports the same.
  *
  * verify FILE [RULES]
  *
- * The exit status is that of the command: 0 without errors, 1 with some, 2 if the file cannot be read. */
+ * The exit status is the command's: 0 without errors, 1 with errors, 2 if the file cannot be read. */
 
 #include <hetdwarf.h>
 
@@ -13,7 +13,7 @@ struct counts {
   unsigned long by_severity[3];
 };
 
-/* Prints text of a file, which a terminal must not obey. */
+/* Prints text from a file, with its control characters escaped. */
 static void show(const char *text) {
   static char buffer[1 << 16];
   if (hetdwarf_escape(text, buffer, sizeof buffer, NULL) == HETDWARF_OK)

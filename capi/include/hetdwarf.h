@@ -293,7 +293,7 @@ template <class T> inline T hetdwarf_init() {
 /// Only some bits of the value are known.
 #define HETDWARF_LANE_PARTIAL 2
 
-/// The debugger does not have the bytes of the value.
+/// The debugger does not have the bytes of the value, or a register or memory that its location depends on.
 #define HETDWARF_LANE_UNAVAILABLE 3
 
 /// The location of the value can be read in several ways, and nothing decides between them.
@@ -1386,7 +1386,7 @@ typedef struct hetdwarf_lanes {
   size_t stride;
   /// Gets the size of the value in bytes; 0 if there is no value.
   uint64_t *byte_sizes;
-  /// Gets the value as a C debugger prints it; NULL if there is no value.
+  /// Gets the value as a C debugger prints it, escaped for display; NULL if there is no value.
   const char **texts;
   /// Gets the message that explains a missing or incomplete value, or the source of a value that the debugging information does not give; NULL
   /// if there is no message.
@@ -2325,7 +2325,7 @@ hetdwarf_status hetdwarf_stop_variables(const struct hetdwarf_stop *stop,
 /// * `values`: gets the handle, with one value, which the caller frees; NULL on error.
 ///
 /// Errors: `HETDWARF_MALFORMED` if the text is not an expression or its operands do not fit; `HETDWARF_NOT_FOUND` if it names an unknown
-/// variable or member, or if there is no such frame; `HETDWARF_LIMIT`. An error in a single lane is part of the value.
+/// variable, member, type or register, or if there is no such frame; `HETDWARF_LIMIT`. An error in a single lane is part of the value.
 hetdwarf_status hetdwarf_stop_print(const struct hetdwarf_stop *stop,
                                     size_t level,
                                     const char *text,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hetdwarf::arch::LoadAddress;
 use hetdwarf::gpu_core::{CoreWave, StopReason};
-use hetdwarf::report::{CoreDocument, CoreRequest, FoundObject, to_json};
+use hetdwarf::report::{CoreReport, CoreRequest, FoundObject, to_json};
 use hetdwarf_owned::LoadedCore;
 
 use crate::handle::{Lock, give, handles, with};
@@ -256,9 +256,9 @@ pub unsafe extern "C" fn hetdwarf_core_describe(
                 let found: Vec<FoundObject> =
                     core.code_objects().iter().map(FoundObject::from).collect();
                 let meter = core.meter().question();
-                let document =
-                    CoreDocument::within(core, programs, &found, request, &meter, &mut |_| {});
-                to_json(&document)
+                let report =
+                    CoreReport::within(core, programs, &found, request, &meter, &mut |_| {});
+                to_json(&report.document)
             });
             let text = text.map_err(|error| Fault::argument(error.to_string()))?;
             plain::put(json, core.texts.keep(&text), "json")

@@ -98,7 +98,7 @@ pub struct hetdwarf_lanes {
     pub stride: usize,
     /// Gets the size of the value in bytes; 0 if there is no value.
     pub byte_sizes: *mut u64,
-    /// Gets the value as a C debugger prints it; NULL if there is no value.
+    /// Gets the value as a C debugger prints it, escaped for display; NULL if there is no value.
     pub texts: *mut *const c_char,
     /// Gets the message that explains a missing or incomplete value, or the source of a value that the debugging information does not give; NULL
     /// if there is no message.
@@ -275,7 +275,7 @@ pub unsafe extern "C" fn hetdwarf_stop_variables(
 /// * `values`: gets the handle, with one value, which the caller frees; NULL on error.
 ///
 /// Errors: `HETDWARF_MALFORMED` if the text is not an expression or its operands do not fit; `HETDWARF_NOT_FOUND` if it names an unknown
-/// variable or member, or if there is no such frame; `HETDWARF_LIMIT`. An error in a single lane is part of the value.
+/// variable, member, type or register, or if there is no such frame; `HETDWARF_LIMIT`. An error in a single lane is part of the value.
 ///
 /// # Safety
 /// Each pointer is NULL or meets the requirements above.
@@ -299,7 +299,10 @@ pub unsafe extern "C" fn hetdwarf_stop_print(
                 let answer = query.evaluate(text, &wanted);
                 let answer = answer.map_err(|error| {
                     let status = match &error.kind {
-                        QueryErrorKind::UnknownName { .. } => HETDWARF_NOT_FOUND,
+                        QueryErrorKind::UnknownName { .. }
+                        | QueryErrorKind::UnknownType { .. }
+                        | QueryErrorKind::UnknownMember { .. }
+                        | QueryErrorKind::UnknownRegister { .. } => HETDWARF_NOT_FOUND,
                         QueryErrorKind::DebugInfo(error) => crate::status::status_of(error.kind()),
                         _ => HETDWARF_MALFORMED,
                     };

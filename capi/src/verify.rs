@@ -10,7 +10,7 @@ use crate::handle::with;
 use crate::object::hetdwarf_object;
 use crate::plain::sized;
 use crate::status::hetdwarf_status::*;
-use crate::status::{Fault, guard, hetdwarf_status};
+use crate::status::{Answer, Fault, guard, hetdwarf_status};
 use crate::text::{Texts, given_if};
 
 /// Debuggers show wrong results.
@@ -80,8 +80,8 @@ fn describe(finding: &Finding, texts: &Texts) -> hetdwarf_finding {
         offset: finding.offset.unwrap_or(u64::MAX),
         pc: finding.pc.unwrap_or(u64::MAX),
         function: texts.keep_if(finding.function.as_ref().map(|name| name.raw())),
-        file: texts.keep_if(source.map(|(file, _)| file.raw())),
-        line: source.map_or(u64::MAX, |(_, line)| *line),
+        file: texts.keep_if(source.map(|source| source.file.raw())),
+        line: source.map_or(u64::MAX, |source| source.line),
         spec: texts.keep(finding.rule.spec),
         reserved: [0; 4],
     }
@@ -89,6 +89,12 @@ fn describe(finding: &Finding, texts: &Texts) -> hetdwarf_finding {
 
 /// The most threads that check an object.
 const MOST_JOBS: u32 = 256;
+
+/// Returns the number of threads for the argument `jobs`.
+fn threads(jobs: u32) -> Answer<NonZeroUsize> {
+    let jobs = usize::try_from(jobs.min(MOST_JOBS)).unwrap_or(1);
+    NonZeroUsize::new(jobs).ok_or_else(|| Fault::argument("jobs is 0"))
+}
 
 /// Checks the debugging information of an object. Reports the findings of `hetdwarf verify --each`, in the same order.
 ///
@@ -114,9 +120,7 @@ pub unsafe extern "C" fn hetdwarf_object_verify(
     guard(|| unsafe {
         with(object, |object, _| {
             let on_finding = on_finding.ok_or_else(|| Fault::argument("on_finding is NULL"))?;
-            let jobs = usize::try_from(jobs.min(MOST_JOBS)).unwrap_or(1);
-            let jobs = NonZeroUsize::new(jobs);
-            let jobs = jobs.ok_or_else(|| Fault::argument("jobs is 0"))?;
+            let jobs = threads(jobs)?;
             let mut selection = Selection::default();
             if let Some(rules) = given_if(rules, "rules")? {
                 let names: Vec<&str> = rules.split(',').map(str::trim).collect();
@@ -137,4 +141,18 @@ pub unsafe extern "C" fn hetdwarf_object_verify(
             Ok(())
         })
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_jobs_than_256_are_256() {
+        for (jobs, expected) in [(1, 1), (255, 255), (256, 256), (257, 256), (u32::MAX, 256)] {
+            assert_eq!(threads(jobs).unwrap().get(), expected);
+        }
+        assert!(threads(0).is_err());
+    }
 }

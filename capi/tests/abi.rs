@@ -1,6 +1,6 @@
-//! What programs were built against: the functions of the library, and the layout of its structs.
+//! Tests the binary interface that existing programs depend on: the library's functions and the layout of its structs.
 //!
-//! `abi.txt` is changed by additions alone, until the number in the library's file name changes.
+//! Until the number in the library's file name changes, entries may be added to `abi.txt` but not changed.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -20,17 +20,17 @@ fn header() -> String {
     fs::read_to_string(common::root().join("include/hetdwarf.h")).unwrap()
 }
 
-/// The lines of the header that are no comments.
+/// Returns the lines of the header that are not comments.
 fn code(header: &str) -> impl Iterator<Item = &str> {
     header
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"))
 }
 
-/// The functions that the header declares.
+/// Returns the functions that the header declares.
 fn functions(header: &str) -> BTreeSet<String> {
     let lines = code(header).filter(|line| !line.starts_with(' ') && !line.starts_with("typedef"));
-    // One of C++ alone is in the header as a whole.
+    // The `template` lines are C++ functions that the header itself defines.
     let lines = lines.filter(|line| !line.starts_with("template"));
     let starts = lines.filter_map(|line| line.split_once('('));
     let names = starts.filter_map(|(before, _)| before.rsplit([' ', '*']).next());
@@ -40,7 +40,7 @@ fn functions(header: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The structs with their fields.
+/// Returns the structs and their fields.
 fn structs(header: &str) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     let mut inside = false;
@@ -63,7 +63,7 @@ fn structs(header: &str) -> Vec<(String, Vec<String>)> {
     found
 }
 
-/// Constants and members of enumerations.
+/// Returns the names of constants and enumerators.
 fn numbers(header: &str) -> Vec<String> {
     let defined = code(header).filter_map(|line| line.strip_prefix("#define HETDWARF_"));
     let defined = defined.filter(|line| line.contains(' '));
@@ -71,12 +71,12 @@ fn numbers(header: &str) -> Vec<String> {
     let names = defined
         .chain(members)
         .filter_map(|line| line.split(' ').next())
-        // Macros with parameters are no numbers.
+        // Macros with parameters are not constants.
         .filter(|name| !name.contains('('));
     names.map(|name| format!("HETDWARF_{name}")).collect()
 }
 
-/// What gcc says of them.
+/// Returns the layout of the structs and the values of the constants, as compiled by gcc.
 fn layout(header: &str) -> String {
     let mut source = String::from("#include <hetdwarf.h>\n#include <stdio.h>\nint main(void) {\n");
     for (name, fields) in structs(header) {
@@ -98,6 +98,27 @@ fn layout(header: &str) -> String {
     fs::write(&file, source).unwrap();
     common::compile("gcc", &file, &program, &[]);
     String::from_utf8(common::run(&mut Command::new(program)).stdout).unwrap()
+}
+
+/// A struct without its size can never grow. Those that never change are named at the head of the header.
+#[test]
+fn every_struct_that_can_grow_begins_with_its_size() {
+    let header = header();
+    let head = header.split("*/").next().unwrap();
+    let (before, _) = head.split_once("are elements of arrays").unwrap();
+    let (_, names) = before.rsplit_once("Reserved fields are zero.").unwrap();
+    let fixed: BTreeSet<&str> = names
+        .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+        .filter(|word| word.starts_with("hetdwarf_"))
+        .collect();
+    let all = structs(&header);
+    let without: BTreeSet<&str> = all
+        .iter()
+        .filter(|(_, fields)| fields[0] != "size")
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(without, fixed);
+    assert!(all.len() > 20, "{} structs", all.len());
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The functions themselves: evaluation and cores against the command, writing, handles that are in use, nonsense, threads.
+//! Tests the C functions: evaluation and cores against the command, writing, handles in use, wrong arguments, and
+//! threads.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -20,7 +21,7 @@ use std::path::Path;
 use hetdwarf_capi::hetdwarf_status::*;
 use hetdwarf_capi::*;
 
-/// A struct of zeros with its size.
+/// Makes a struct of zeros with its `size` set.
 macro_rules! sized {
     ($name:ident) => {{
         let mut value: $name = unsafe { zeroed() };
@@ -69,7 +70,7 @@ fn open_snapshot(path: &str) -> *mut hetdwarf_snapshot {
     snapshot
 }
 
-/// A stop of a wave whose snapshot answers.
+/// Opens a stop of a wave whose registers and memory come from the snapshot.
 fn open_stop(
     object: *const hetdwarf_object,
     snapshot: *mut hetdwarf_snapshot,
@@ -85,7 +86,7 @@ fn free<T>(handle: *mut T) {
     ok(unsafe { hetdwarf_free(handle.cast()) });
 }
 
-/// What an object, a snapshot and a stop are needed for; they are freed in an order that nobody would choose.
+/// Opens an object, a snapshot and a stop, and frees them in an unusual order: the object before its stop.
 fn with_stop(then: impl FnOnce(*mut hetdwarf_stop)) {
     let (object, wave) = case("calls");
     let (object, snapshot) = (open_object(&object), open_snapshot(&wave));
@@ -107,7 +108,7 @@ fn evaluate(
     given.stop = stop;
     given.unit_offset = HETDWARF_UNIT_OF_FRAME;
     given.lane = lane;
-    // A number is a value then; lane 5 is for what is written to.
+    // In lane 5, the tests need a location, for writing or reading. Elsewhere a number may be a value.
     given.result = if lane == 5 {
         HETDWARF_RESULT_LOCATION
     } else {
@@ -123,7 +124,7 @@ fn evaluate(
     }
 }
 
-/// A result as `hetdwarf eval` writes it.
+/// Returns a result in the form that `hetdwarf eval` writes.
 fn document(result: *const hetdwarf_result) -> serde_json::Value {
     let mut info = sized!(hetdwarf_result_info);
     ok(unsafe { hetdwarf_result_get_info(result, &mut info) });
@@ -191,7 +192,7 @@ fn place(result: *const hetdwarf_result, at: usize) -> serde_json::Value {
     }
 }
 
-/// JSON has numbers up to 2^53 as they are, and larger ones as text: both are compared as text.
+/// Makes numbers comparable. JSON writes numbers above 2^53 as text, so these fields are compared as text.
 fn plain(value: &serde_json::Value) -> serde_json::Value {
     let mut text = value.to_string();
     for name in ["bit_size", "bit_offset"] {
@@ -248,8 +249,8 @@ fn results_are_those_of_the_command() {
     });
 }
 
-/// A procedure of a unit that LLVM wrote without the extensions means what `vars` and `eval` take it for: a place in scratch
-/// memory, where its letter (`DW_OP_fbreg +4, DW_OP_lit5, DW_OP_swap, DW_OP_xderef`) is a value.
+/// Checks that procedures of a unit without the extensions are read as in `vars` and `eval`: as locations in scratch
+/// memory. Read literally, `DW_OP_fbreg +4, DW_OP_lit5, DW_OP_swap, DW_OP_xderef` produces a value.
 #[test]
 fn procedures_are_read_as_their_unit_means_them() {
     let (object, wave) = case("calls");
@@ -257,7 +258,7 @@ fn procedures_are_read_as_their_unit_means_them() {
     let (opened, snapshot) = (open_object(&object), open_snapshot(&wave));
     let stop = open_stop(opened, snapshot);
     let mut in_memory = 0;
-    // Parameters and variables of each function: see `llvm-dwarfdump --debug-info`.
+    // The DIEs of all parameters and variables: see `llvm-dwarfdump --debug-info`.
     for entry in ["0x33", "0x41", "0x4f", "0x5d", "0x7c", "0x8a", "0xa6"] {
         let expression = format!("DW_OP_call4 {entry}");
         let arguments = [
@@ -288,6 +289,45 @@ fn procedures_are_read_as_their_unit_means_them() {
     free(opened);
 }
 
+/// The entry 0x2f after a unit's header is `float` in the first unit of the object, and `DW_ATE_unsigned_16` in the third: see
+/// `llvm-dwarfdump --debug-info`.
+#[test]
+fn the_types_of_an_expression_are_those_of_the_frame_s_unit() {
+    let path = common::root().join("../dwarf-tests/fixtures/corpus/llvm22/units-gfx90a.hsaco");
+    let object = open_object(path.to_str().unwrap());
+    for (pc, expected) in [
+        // In `store_and_return`.
+        (
+            0x2104,
+            serde_json::json!({"kind": "value", "type": {"encoding": "float", "bit_size": 32}, "bytes": hex(&7f32.to_le_bytes())}),
+        ),
+        // In `big`.
+        (
+            0x5604,
+            serde_json::json!({"kind": "value", "type": {"encoding": "unsigned", "bit_size": 16}, "bytes": hex(&7u16.to_le_bytes())}),
+        ),
+    ] {
+        let mut registers = Box::new(Registers {
+            bytes: vec![0; 4096 * 256],
+            stop: null(),
+            statuses: Vec::new(),
+        });
+        let mut wave = sized!(hetdwarf_wave);
+        wave.user = (&raw mut *registers).cast();
+        wave.read_register = Some(read_register);
+        wave.read_memory = Some(no_memory);
+        wave.wave_size = 64;
+        wave.pc = pc;
+        let mut stop = null_mut();
+        ok(unsafe { hetdwarf_object_stop(object, &wave, &mut stop) });
+        let result = evaluate(stop, "DW_OP_lit7, DW_OP_convert 0x2f", HETDWARF_NO_LANE).unwrap();
+        assert_eq!(document(result), expected, "{pc:#x}");
+        free(result);
+        free(stop);
+    }
+    free(object);
+}
+
 #[test]
 fn a_result_can_be_the_object_of_another() {
     with_stop(|stop| {
@@ -307,7 +347,7 @@ fn a_result_can_be_the_object_of_another() {
         assert_eq!(found["places"][0]["bit_offset"], 32);
         free(result);
     });
-    // Without a stop too.
+    // Evaluation without a stop.
     let one = evaluate(null(), "DW_OP_lit20", HETDWARF_NO_LANE).unwrap();
     let expression = c("DW_OP_lit22, DW_OP_plus");
     let initial = [one.cast_const()];
@@ -323,7 +363,7 @@ fn a_result_can_be_the_object_of_another() {
     free(sum);
 }
 
-/// A debugger whose registers are an array, 256 bytes each.
+/// A stand-in for a debugger, which keeps its registers in an array, 256 bytes each.
 struct Registers {
     bytes: Vec<u8>,
     stop: *const hetdwarf_stop,
@@ -400,7 +440,8 @@ fn with_registers(then: impl FnOnce(*mut hetdwarf_stop, *mut Registers)) {
 #[test]
 fn what_is_written_is_read_back() {
     with_registers(|stop, registers| {
-        // v2 of 32 lanes is 1538; a lane's dword from its second byte on, and s4, as one object.
+        // Register 1538 is v2 of a wave of 32 lanes. The object joins two bytes of lane 5 of v2, from its second byte
+        // on, and two bytes of s4.
         let expression = "DW_OP_regx VGPR2, DW_OP_lit21, DW_OP_LLVM_offset, DW_OP_piece 0x2, DW_OP_regx SGPR4, DW_OP_piece 0x2";
         let result = evaluate(stop, expression, 5).unwrap();
         ok(unsafe { hetdwarf_result_write(result, HETDWARF_NO_LANE, [1, 2, 3, 4].as_ptr(), 32) });
@@ -419,7 +460,7 @@ fn what_is_written_is_read_back() {
         bits.capacity = 3;
         let status = unsafe { hetdwarf_result_read(result, HETDWARF_NO_LANE, 32, &mut bits) };
         assert_eq!((status, bits.bit_size), (HETDWARF_TOO_SMALL, 32));
-        // Memory is not known, and cannot be written.
+        // Memory is unavailable and cannot be written.
         let memory = evaluate(stop, "DW_OP_lit16", 5).unwrap();
         let (mut undefined, mut unavailable) = ([9; 4], [9; 4]);
         bits.capacity = 4;
@@ -509,7 +550,7 @@ fn a_core_s_waves_are_where_the_command_has_them() {
     }
 }
 
-/// The functions that the header declares.
+/// Returns the functions that the header declares.
 fn declared() -> BTreeSet<String> {
     let header = std::fs::read_to_string(common::root().join("include/hetdwarf.h")).unwrap();
     let lines = header
@@ -525,7 +566,7 @@ fn declared() -> BTreeSet<String> {
         .collect()
 }
 
-/// Calls every function with each of these as the handle; all else is NULL.
+/// Calls every function with `handle` as its handle and NULL or invalid values as the other arguments.
 #[expect(clippy::too_many_lines, reason = "a line for each function")]
 fn call_all(handle: *mut c_void) -> Vec<(&'static str, hetdwarf_status)> {
     let as_status = |status: i32| match status {
@@ -671,7 +712,7 @@ fn nonsense_is_refused_by_every_function() {
     let mut called = BTreeSet::new();
     for handle in handles {
         for (name, status) in call_all(handle) {
-            // Nothing else is wrong with a right handle here than that there is no such kernel.
+            // With a valid handle, the only other failure is a missing kernel.
             assert!(
                 is_refused(status) || status == HETDWARF_NOT_FOUND,
                 "{name}: {status:?}"
@@ -680,7 +721,7 @@ fn nonsense_is_refused_by_every_function() {
             called.insert(name.to_owned());
         }
     }
-    // What is not a handle is not freed, and these take any number.
+    // A pointer that is not a handle is not freed. The functions for names accept any number.
     let status = unsafe { hetdwarf_free(words.as_mut_ptr().cast()) };
     assert_eq!(status, HETDWARF_INVALID_HANDLE);
     ok(unsafe { hetdwarf_free(null_mut()) });
@@ -712,19 +753,19 @@ fn structs_of_wrong_sizes_are_refused() {
             let status = unsafe { hetdwarf_stop_frame(stop, 0, &mut frame, null_mut(), 0) };
             assert_eq!(status, HETDWARF_INVALID_ARGUMENT, "{wrong}");
         }
-        // A later version of the header: what the library does not know becomes zero.
+        // A struct of a later version of the header: the library clears the fields that it does not know.
         let mut later = [(sized!(hetdwarf_frame), [7_u64; 4])];
         later[0].0.size = size + 32;
         ok(unsafe { hetdwarf_stop_frame(stop, 0, (&raw mut later).cast(), null_mut(), 0) });
         assert_eq!(later[0].1, [0; 4]);
-        // An input with something in what is reserved.
+        // An input whose reserved field is not zero.
         let mut lanes = sized!(hetdwarf_lanes);
         lanes.reserved[1] = 1;
         let mut values = null_mut();
         ok(unsafe { hetdwarf_stop_variables(stop, 0, &mut values) });
         let status = unsafe { hetdwarf_values_read(values, 0, &lanes) };
         assert_eq!(status, HETDWARF_INVALID_ARGUMENT);
-        // No array of 64 lanes has so many bytes.
+        // Arrays with these strides would exceed the address space.
         for stride in [usize::MAX, isize::MAX as usize] {
             let mut bytes = [0u8; 1];
             let lanes = hetdwarf_lanes {
@@ -767,7 +808,7 @@ fn more_threads_than_are_useful_are_fewer() {
     free(object);
 }
 
-/// No slice of Rust is longer than `isize::MAX`.
+/// Passes lengths above `isize::MAX`, the longest slice in Rust.
 #[test]
 fn more_bytes_than_memory_can_have_are_refused() {
     for length in [usize::MAX, isize::MAX as usize + 1] {
@@ -779,7 +820,7 @@ fn more_bytes_than_memory_can_have_are_refused() {
     }
 }
 
-/// All texts of all variables of the innermost frame.
+/// Returns all texts of all variables of the innermost frame.
 fn texts(stop: *const hetdwarf_stop) -> Vec<String> {
     let mut values = null_mut();
     ok(unsafe { hetdwarf_stop_variables(stop, 0, &mut values) });
@@ -826,14 +867,14 @@ fn eight_threads_use_handles_of_their_own_and_one_together() {
             let (path, wave, expected, shared) = (&path, &wave, &expected, &shared);
             scope.spawn(move || {
                 for round in 0..6 {
-                    // The same stop as all others.
+                    // The stop that all threads share.
                     assert_eq!(&texts(shared.2), expected);
-                    // One of its own in the same object.
+                    // A stop of its own in the shared object.
                     let stop = open_stop(shared.0, shared.1);
                     assert_eq!(&texts(stop), expected);
                     free(stop);
                     if (thread + round) % 4 == 0 {
-                        // All its own.
+                        // An object, a snapshot and a stop of its own.
                         let (object, snapshot) = (open_object(path), open_snapshot(wave));
                         let stop = open_stop(object, snapshot);
                         free(object);
@@ -841,7 +882,7 @@ fn eight_threads_use_handles_of_their_own_and_one_together() {
                         free(stop);
                         free(snapshot);
                     }
-                    // An error is this thread's.
+                    // The last error belongs to this thread.
                     let status = unsafe { hetdwarf_object_stop(shared.0, null(), null_mut()) };
                     assert_ne!(status, HETDWARF_OK);
                     assert!(!hetdwarf_last_error().is_null());
@@ -854,7 +895,7 @@ fn eight_threads_use_handles_of_their_own_and_one_together() {
     free(object);
 }
 
-/// Against `llvm-readelf -n` and the order of registers in USAGE.
+/// Compares kernel arguments and registers with `llvm-readelf -n` and the register order in USAGE.
 #[test]
 fn a_kernel_says_what_it_is_given() {
     let (object, _) = case("calls");
@@ -970,7 +1011,7 @@ fn a_callback_that_fails_keeps_its_status() {
         (HETDWARF_NOT_FOUND as i32, HETDWARF_NOT_FOUND),
         (HETDWARF_FAILED as i32, HETDWARF_FAILED),
         (HETDWARF_CALLBACK_FAILED as i32, HETDWARF_CALLBACK_FAILED),
-        // What says something of handles of the library is not taken for its own.
+        // A status about the library's own handles, or an unknown status, is replaced.
         (HETDWARF_INTERNAL as i32, HETDWARF_CALLBACK_FAILED),
         (HETDWARF_INVALID_HANDLE as i32, HETDWARF_CALLBACK_FAILED),
         (-7, HETDWARF_CALLBACK_FAILED),
@@ -990,7 +1031,7 @@ fn a_callback_that_fails_keeps_its_status() {
             check(unsafe { hetdwarf_result_read(result, HETDWARF_NO_LANE, 32, &mut bits) });
         }
         check(unsafe { hetdwarf_stop_register(stop, 0, 36, HETDWARF_NO_LANE, &mut bits) });
-        // A vector register of all lanes, which is read at once.
+        // All lanes of a vector register are read in one call.
         check(unsafe { hetdwarf_stop_register(stop, 0, 1538, HETDWARF_NO_LANE, &mut bits) });
     }
     unsafe { status.write(HETDWARF_UNAVAILABLE as i32) };
@@ -1015,7 +1056,7 @@ fn symbols_of_functions_are_not_empty_and_not_twice() {
     assert!(text(hetdwarf_last_error()).contains("`f`"));
     let status = unsafe { hetdwarf_cfi_function(cfi, c"".as_ptr(), 64) };
     assert_eq!(status, HETDWARF_MALFORMED);
-    // What was refused is not written: two functions are, each with its symbol.
+    // The rejected functions are not written. The other two are, each with its symbol.
     let mut section = sized!(hetdwarf_section);
     ok(unsafe { hetdwarf_cfi_write(cfi, &mut section) });
     let points =
@@ -1052,7 +1093,7 @@ fn symbols_of_functions_are_not_empty_and_not_twice() {
     free(writer);
 }
 
-/// The state and message of the variable `name` in lane 0, in an object that is opened with these limits.
+/// Returns the state and message of the variable `name` in lane 0, in an object opened with these limits.
 fn state_with(limits: &[hetdwarf_limit], name: &str) -> (u8, Option<String>) {
     let (object, wave) = case("calls");
     let path = c(&object);
@@ -1088,7 +1129,7 @@ fn the_limit_of_a_value_can_be_set() {
             value,
         }]
     };
-    // `even` is an `int`, of 4 bytes.
+    // `even` is an `int` of 4 bytes.
     assert_eq!(state_with(&[], "even"), (HETDWARF_LANE_OK, None));
     assert_eq!(state_with(&limit(4), "even"), (HETDWARF_LANE_OK, None));
     let (state, message) = state_with(&limit(3), "even");
@@ -1118,7 +1159,7 @@ fn the_limit_of_a_value_can_be_set() {
     );
 }
 
-/// Frames of many addresses, in arrays of the caller: those that the command shows.
+/// Symbolizes many addresses into arrays of the caller.
 #[test]
 fn addresses_are_symbolized_into_arrays() {
     const LOADED: u64 = 0x7f40_0000_0000;
@@ -1160,7 +1201,7 @@ fn addresses_are_symbolized_into_arrays() {
                 .collect()
         })
         .collect();
-    // As llvm-symbolizer 22 prints them.
+    // llvm-symbolizer 22 prints the same.
     let expected = ("k".to_owned(), 41, 3);
     assert_eq!(places[0], [expected]);
     assert!(places[1].is_empty());
@@ -1171,7 +1212,7 @@ fn addresses_are_symbolized_into_arrays() {
     assert_eq!(status, HETDWARF_INVALID_ARGUMENT);
     unsafe { hetdwarf_free(object.cast()) };
 
-    // A core has the load address.
+    // A core includes the load address.
     let path = c(root.join("demo.core").to_str().unwrap());
     let mut file = sized!(hetdwarf_file);
     file.path = path.as_ptr();
@@ -1196,7 +1237,7 @@ fn addresses_are_symbolized_into_arrays() {
     unsafe { hetdwarf_free(core.cast()) };
 }
 
-/// The command says the same of these files: `the wave has 64 lanes, but the code is for waves of 32`.
+/// Checks that a 64-lane wave is rejected for code of 32-lane waves. The command prints the same message.
 #[test]
 fn a_wave_that_cannot_run_the_code_is_refused() {
     let (object, wave) = case("calls");

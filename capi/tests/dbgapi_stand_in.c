@@ -1,5 +1,5 @@
-/* Functions with the names of amd-dbgapi's that answer from a snapshot: what examples/dbgapi_adapter.c is tried with. Handles
- * of registers and address spaces are their DWARF numbers. */
+/* Stand-ins for the functions of amd-dbgapi that read from a snapshot, for testing examples/dbgapi_adapter.c. Handles of
+ * registers and address spaces are their DWARF numbers. */
 
 #include <amd-dbgapi/amd-dbgapi.h>
 #include <hetdwarf.h>
@@ -81,7 +81,7 @@ amd_dbgapi_status_t amd_dbgapi_read_register(amd_dbgapi_wave_id_t wave, amd_dbga
   return status == HETDWARF_OK ? AMD_DBGAPI_STATUS_SUCCESS : AMD_DBGAPI_STATUS_ERROR_REGISTER_NOT_AVAILABLE;
 }
 
-/* No more than 8 bytes at a time, as a debugger may. */
+/* Reads at most 8 bytes at a time, as a debugger may. */
 amd_dbgapi_status_t amd_dbgapi_read_memory(amd_dbgapi_process_id_t process, amd_dbgapi_wave_id_t wave,
                                            amd_dbgapi_lane_id_t lane, amd_dbgapi_address_space_id_t space,
                                            amd_dbgapi_segment_address_t address, amd_dbgapi_size_t *size, void *value) {

@@ -1,4 +1,4 @@
-//! Documents of objects, and values that the debugging information does not give, are those of the command.
+//! Compares the documents of objects, and `entry` and `last-known` values, with the output of the command.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -55,14 +55,14 @@ impl Drop for Object {
     }
 }
 
-/// The document that a function gives.
+/// Returns the JSON document that a function writes.
 fn json(get: impl FnOnce(*mut *const c_char) -> hetdwarf_status) -> Value {
     let mut place = null();
     ok(get(&mut place));
     serde_json::from_str(&text(place).unwrap()).unwrap()
 }
 
-/// The command's document, with the file names removed, which objects of C do not have.
+/// Returns the command's document without file names, which C objects do not have.
 fn of_command(arguments: &[&str]) -> Value {
     let mut document = common::hetdwarf(arguments);
     for name in ["old", "new"] {
@@ -76,7 +76,7 @@ fn of_command(arguments: &[&str]) -> Value {
     document
 }
 
-/// The files in a folder of fixtures whose names have this end.
+/// Returns the files in a folder of fixtures whose names have this ending.
 fn fixtures(folder: &str, end: &str) -> Vec<String> {
     let folder = common::root().join("../dwarf-tests/fixtures").join(folder);
     let files = std::fs::read_dir(folder).unwrap();
@@ -160,7 +160,7 @@ fn comparisons_are_those_of_the_command() {
     }
 }
 
-/// The state of `value` in a lane, and what the library knows of an earlier value.
+/// Returns the library's information about the earlier value of a variable in a lane.
 fn earlier(
     values: *const hetdwarf_values,
     index: usize,

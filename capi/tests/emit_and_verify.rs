@@ -1,5 +1,5 @@
-//! `examples/verify.c` finds what the command finds; `examples/emit_cfi.cpp` writes what `examples/emit_cfi.rs` writes, which
-//! llvm-mc and llvm-dwarfdump agree with elsewhere.
+//! Tests that `examples/verify.c` finds the same as the command, and that `examples/emit_cfi.cpp` writes the same as
+//! `examples/emit_cfi.rs`. Other tests compare the latter with llvm-mc and llvm-dwarfdump.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -22,7 +22,7 @@ use hetdwarf::frame::write::{
 };
 use hetdwarf::frame::{Entry, FrameSection};
 
-/// Objects with many findings and with few.
+/// Returns objects with many findings and with few.
 fn objects() -> Vec<PathBuf> {
     let corpus = common::root().join("../dwarf-tests/fixtures/corpus");
     let mut found = Vec::new();
@@ -70,7 +70,7 @@ fn verify_in_c_finds_what_the_command_finds() {
             let output = Command::new(&program).arg(path).output().unwrap();
             let printed = String::from_utf8(output.stdout).unwrap();
             if output.status.code() == Some(2) {
-                // A bundle of several: the message lists them.
+                // The file contains several code objects, and the message lists them.
                 let message = String::from_utf8(output.stderr).unwrap();
                 assert!(message.contains("code object"), "{path}: {message}");
                 continue;
@@ -86,7 +86,7 @@ fn verify_in_c_finds_what_the_command_finds() {
                         .map(finding_line),
                 );
             }
-            // The document has the worst first.
+            // The command's document starts with the most severe findings.
             let mut printed: Vec<&str> = printed.lines().collect();
             printed.sort_unstable();
             expected.sort_unstable();
@@ -99,7 +99,7 @@ fn verify_in_c_finds_what_the_command_finds() {
     }
 }
 
-/// The function of the example, as the library in Rust writes it.
+/// Returns the example's function, as written with the Rust library.
 fn table() -> FrameTable {
     let wave_size = WaveSize::Wave64;
     let s = |n| Register::sgpr(n).unwrap();
@@ -164,7 +164,7 @@ fn a_back_end_in_cpp_writes_what_one_in_rust_writes() {
             printed.starts_with(&format!("{}\n", directives[0])),
             "{printed}"
         );
-        // The pointer to the CIE, and the function's address; two relocations in the order of their offsets.
+        // Two relocations in the order of their offsets: the pointer to the CIE, and the function's address.
         let relocations: Vec<&str> = printed.lines().rev().take(2).collect();
         assert!(relocations[0].ends_with("8 bytes of helper+0"), "{printed}");
         assert!(
@@ -173,7 +173,7 @@ fn a_back_end_in_cpp_writes_what_one_in_rust_writes() {
         );
         let written = std::fs::read(&bytes).unwrap();
         assert_eq!(written, section.bytes);
-        // A CIE and an FDE of the function's size.
+        // A CIE, and an FDE for the function.
         let entries: Vec<Entry<'_>> = FrameSection::debug_frame(&written)
             .entries()
             .collect()

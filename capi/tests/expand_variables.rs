@@ -1,5 +1,5 @@
-//! `examples/expand_variables.c`, a debugger in C that unfolds variables, prints what `vars --children` says; and its types are those that
-//! llvm-dwarfdump prints.
+//! Tests that `examples/expand_variables.c`, a C debugger that expands variables, prints the same values as
+//! `vars --children` and the same types as llvm-dwarfdump.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -17,14 +17,14 @@ use std::process::Command;
 use hetdwarf::Untrusted;
 use serde_json::Value;
 
-/// How many levels are unfolded: more than any value of the fixtures has, but for lists that are circles.
+/// The number of levels to expand. No value in the fixtures is deeper, except for circular lists.
 const DEPTH: usize = 6;
 
 fn shown(text: &Value) -> String {
     Untrusted::from(text.as_str().unwrap()).to_string()
 }
 
-/// The lines of a value and its parts.
+/// Writes the expected lines of a value and its parts.
 fn lines(name: [&Value; 2], lane: &Value, number: &Value, indent: usize, out: &mut String) {
     let [ty, name] = name.map(shown);
     let state = lane["state"].as_str().unwrap();
@@ -64,7 +64,7 @@ fn expected(object: &str, wave: &str) -> String {
     out
 }
 
-/// The program, compiled.
+/// Compiles the program with the first installed compiler.
 fn program(folder: &Path) -> Option<PathBuf> {
     let source = common::root().join("examples/expand_variables.c");
     let mut programs = common::compilers(false).into_iter().map(|compiler| {
@@ -75,12 +75,12 @@ fn program(folder: &Path) -> Option<PathBuf> {
     programs.next()
 }
 
-/// What it prints: the lines of values, and those of types.
+/// Runs the program and returns the lines about values and the lines about types.
 fn printed(program: &Path, object: &str, wave: &str) -> (Vec<String>, Vec<String>) {
     let mut command = Command::new(program);
     let output = common::run(command.args([object, wave, &DEPTH.to_string()]));
     let text = String::from_utf8(output.stdout).unwrap();
-    // A lane's number and state, or how many more parts there are, follow the name of a value.
+    // In a line about a value, the lane and its state, or the number of further parts, follow the name.
     let states = [
         "ok",
         "optimized-out",
@@ -139,7 +139,7 @@ fn a_debugger_in_c_unfolds_what_the_command_unfolds() {
     assert!(deepest >= 6, "{deepest} columns");
 }
 
-/// Members with their offsets, as llvm-dwarfdump prints them: `name offset` by the name of the structure.
+/// Returns one line for each structure member with its offset, as llvm-dwarfdump prints it.
 fn members_of_llvm(object: &str) -> Vec<String> {
     let mut dump = Command::new("llvm-dwarfdump-22");
     let output = common::run(dump.args(["--debug-info", object]));
@@ -192,7 +192,7 @@ fn types_are_those_of_llvm() {
     let llvm: std::collections::BTreeSet<&str> = llvm.iter().map(String::as_str).collect();
     assert!(members.len() >= 4, "{members:?}");
     assert_eq!(members, llvm);
-    // `Rec *r`, where `Rec` has an `int`, an array, a structure and an enumeration: structs.cl.
+    // The variable is `Rec *r`. `Rec` has an `int`, an array, a structure and an enumeration; see structs.cl.
     for line in [
         "pointer Rec * of 4 bytes into private_lane",
         "array float[3] of 12 bytes [3]",

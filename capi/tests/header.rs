@@ -1,4 +1,4 @@
-//! The header is what cbindgen makes of the crate; and what programs were built with stays as it was.
+//! Tests that the header equals cbindgen's output for the crate.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -10,7 +10,7 @@
 use std::fs;
 use std::path::Path;
 
-/// The header as cbindgen makes it now.
+/// Returns the header as cbindgen writes it now.
 fn generated() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).unwrap();
@@ -23,7 +23,7 @@ fn generated() -> String {
     tidy(&text)
 }
 
-/// What Rust's documentation says to Rust alone is left out.
+/// Removes the `# Safety` sections, which concern Rust callers only.
 fn tidy(text: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
     let mut rest = text.lines().peekable();
@@ -57,4 +57,13 @@ fn the_header_is_the_crate_s() {
         kept == generated,
         "include/hetdwarf.h is not that of the crate: run this test with HETDWARF_WRITE_HEADER=1"
     );
+}
+
+#[test]
+fn the_header_says_that_callbacks_must_return() {
+    let generated = generated();
+    let (head, _) = generated.split_once("*/").unwrap();
+    for words in ["Callbacks must return", "longjmp", "stay locked"] {
+        assert!(head.contains(words), "{words}: {head}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Programs that find the installed library with pkg-config and with `CMake`; the adapter of amd-dbgapi; the wrapper for C++.
+//! Tests the installed library with pkg-config and `CMake`, the amd-dbgapi adapter, and the C++ wrapper.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -18,7 +18,7 @@ fn case() -> [String; 2] {
     ["calls.rocm.hsaco", "w09.json"].map(|name| folder.join(name).to_str().unwrap().to_owned())
 }
 
-/// What the command says of lane 0.
+/// Returns the variables of lane 0, as the command prints them.
 fn expected() -> Vec<String> {
     let [object, wave] = case();
     let arguments = [
@@ -67,7 +67,8 @@ fn programs_find_the_installed_library_with_pkg_config() {
     assert!(printed.starts_with("#0 "), "{printed}");
 }
 
-/// Prefixes with characters that shells, sed and pkg-config give a meaning, and a folder for packages.
+/// Installs into a prefix with characters that are special in shells, sed and pkg-config, and into a staging folder for
+/// packages.
 #[test]
 fn prefixes_have_any_characters_and_destdir_goes_before_them() {
     let folder = tempfile::tempdir().unwrap();

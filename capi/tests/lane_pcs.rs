@@ -1,4 +1,5 @@
-//! Lane PCs through C: of regions and of a graph they are the library's; as sections they link, and a debugger reads them.
+//! Tests lane PCs in C. The output for regions and for a graph equals the Rust library's. The sections link, and a
+//! debugger can read them.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -44,7 +45,7 @@ const R_AMDGPU_ABS64: elf::RelocationType = elf::RelocationType(3);
 const NAME: &CStr = c"choose";
 const END: &CStr = c".Lchoose_end";
 
-/// Where EXEC is saved.
+/// The saved EXEC mask, in s4.
 const SAVED: hetdwarf_mask = hetdwarf_mask {
     kind: HETDWARF_LANES_SCALAR,
     number: 4,
@@ -66,7 +67,7 @@ fn choice() -> Region {
     Region::if_then_else(0x08.into(), then, otherwise, 0x1c.into(), saved)
 }
 
-/// What the library writes of it.
+/// Returns the assembly that the Rust library writes for the function.
 fn expected() -> String {
     let program = Program::new(&Function {
         code: labels(0, SIZE),
@@ -99,7 +100,7 @@ fn code(range: &Range<Label>) -> hetdwarf_range {
     }
 }
 
-/// A writer, freed at the end.
+/// A writer, freed on drop.
 struct Writer(*mut hetdwarf_lane_pcs);
 
 impl Writer {
@@ -110,7 +111,7 @@ impl Writer {
         Writer(writer)
     }
 
-    /// With the function, by its region.
+    /// Returns a writer with the function, described by its region.
     fn of_region() -> Writer {
         let writer = Writer::new();
         let this = writer.0;
@@ -120,7 +121,7 @@ impl Writer {
             ok(hetdwarf_lane_pcs_begin_function(
                 this, name, name, end, SIZE, 32,
             ));
-            // A mask belongs to a region.
+            // A mask outside of a region is an error.
             let anywhere = hetdwarf_range { start: 0, end: 4 };
             let status = hetdwarf_lane_pcs_mask(this, anywhere, SAVED, null());
             assert_eq!(status, HETDWARF_INVALID_ARGUMENT);
@@ -147,12 +148,12 @@ impl Writer {
         writer
     }
 
-    /// Adds the function by its blocks; gives the status, and how many parts were refused.
+    /// Adds the function, described by its blocks. Returns the status and the number of rejected parts.
     fn add(&self, blocks: &[Block]) -> (hetdwarf_status, usize) {
         self.add_as([NAME, END], blocks)
     }
 
-    /// Adds a function with these symbols at its start and end.
+    /// Adds a function with these symbols at its start and end. Returns the same as `add`.
     fn add_as(&self, names: [&CStr; 2], blocks: &[Block]) -> (hetdwarf_status, usize) {
         let events: Vec<Vec<hetdwarf_lane_event>> = blocks
             .iter()
@@ -213,7 +214,7 @@ impl Drop for Writer {
     }
 }
 
-/// A block, its events with the start of their instructions.
+/// A block. Each event has the start of its instruction.
 struct Block {
     name: &'static CStr,
     code: Range<Label>,
@@ -250,7 +251,7 @@ fn event((start, change): &(u64, u32)) -> hetdwarf_lane_event {
     }
 }
 
-/// The function, with a jump over each part that no lane takes.
+/// Returns the blocks of the function. A jump skips each part that no lane executes.
 fn blocks() -> Vec<Block> {
     vec![
         block(
@@ -284,7 +285,7 @@ fn a_graph_has_the_regions_that_it_was_made_of() {
     assert_eq!(writer.refused(0), None);
 }
 
-/// EXEC is narrowed and never restored: nothing is said of other lanes, and C is told why.
+/// Narrows EXEC without restoring it. The writer leaves out the inactive lanes and reports the reason.
 #[test]
 fn what_is_not_structured_is_told() {
     let mut blocks = blocks();
@@ -320,16 +321,16 @@ fn a_wrong_graph_is_an_error() {
         wrong[1].code = code;
         assert_eq!(writer.add(&wrong).0, HETDWARF_MALFORMED);
     }
-    // Nothing of them is written.
+    // Nothing of a rejected graph is written.
     assert!(!writer.text().contains("choose"));
-    // Names are free again where a function was refused; afterwards they are not.
+    // A rejected function does not reserve its names. An accepted function does.
     assert_eq!(writer.add(&blocks()).0, HETDWARF_OK);
     assert_eq!(writer.add(&blocks()).0, HETDWARF_INVALID_ARGUMENT);
 }
 
-/// The sections that C is given, in an object file with the code, the symbol not at its start.
+/// Returns an object file with the code, `before` bytes into its section, and with the sections that C receives.
 fn object_file(writer: &Writer, before: u64) -> Vec<u8> {
-    // The builder does not know the machine, which is put in at the end.
+    // The builder does not support the machine, so its number is patched in at the end.
     let mut file = write::Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
     file.flags = FileFlags::Elf {
         os_abi: elf::OsAbi(64),
@@ -356,7 +357,7 @@ fn object_file(writer: &Writer, before: u64) -> Vec<u8> {
     let mut sections = Vec::new();
     for index in 0..count {
         let mut name: *const c_char = null();
-        // SAFETY: all bytes zero are a value of it.
+        // SAFETY: all bytes zero are a valid value.
         let mut section: hetdwarf_section = unsafe { core::mem::zeroed() };
         section.size = size_of::<hetdwarf_section>();
         // SAFETY: the handle is live, and there are places for the answers.
@@ -385,7 +386,7 @@ fn object_file(writer: &Writer, before: u64) -> Vec<u8> {
                     symbol
                 }
             };
-            // The field holds the addend too.
+            // The field also contains the addend.
             let (offset, size) = (
                 usize::try_from(one.offset).unwrap(),
                 usize::try_from(one.size).unwrap(),
@@ -414,8 +415,8 @@ fn object_file(writer: &Writer, before: u64) -> Vec<u8> {
     bytes
 }
 
-/// What was given as sections is linked, and read at `v_sub`: of eight lanes that came four are there. The others have done `then`, and
-/// go on after both; lanes that never came are nowhere.
+/// Links the sections and reads the lanes at `v_sub`. Of the eight lanes that entered, four are active. The other four
+/// have finished `then` and resume after the `else` part. Lanes that never entered have no PC.
 #[test]
 fn sections_are_linked_and_read() {
     if !common::has("ld.lld-22") || !common::has("llvm-dwarfdump-22") {
@@ -463,7 +464,7 @@ fn sections_are_linked_and_read() {
     }
 }
 
-/// Two functions of the same blocks: relocations lead to each, and no section is empty.
+/// Adds two functions with the same blocks. Relocations refer to both, and no section is empty.
 #[test]
 fn sections_of_two_functions_name_both() {
     let writer = Writer::new();
@@ -475,7 +476,7 @@ fn sections_of_two_functions_name_both() {
     ok(unsafe { hetdwarf_lane_pcs_write(writer.0, c"unit".as_ptr(), &mut count) });
     for index in 0..count {
         let mut name: *const c_char = null();
-        // SAFETY: all bytes zero are a value of it.
+        // SAFETY: all bytes zero are a valid value.
         let mut section: hetdwarf_section = unsafe { core::mem::zeroed() };
         section.size = size_of::<hetdwarf_section>();
         // SAFETY: the handle is live, and there are places for the answers.

@@ -1,4 +1,4 @@
-//! `examples/print_variables.c`, a debugger in C with two callbacks, prints what the command prints.
+//! Tests that `examples/print_variables.c`, a C debugger with two callbacks, prints the same as the command.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -16,7 +16,7 @@ use std::process::Command;
 use hetdwarf::Untrusted;
 use serde_json::Value;
 
-/// As the example prints text of files.
+/// Escapes text from files like the example.
 fn shown(text: &Value) -> String {
     Untrusted::from(text.as_str().unwrap()).to_string()
 }
@@ -25,7 +25,7 @@ fn hexadecimal(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// The lines of a lane, from `vars` or `print`.
+/// Returns the line of a lane, from a document of `vars` or `print`.
 fn lane_line(lane: &Value) -> String {
     let mut line = format!(
         "  lane {} {}",
@@ -36,7 +36,7 @@ fn lane_line(lane: &Value) -> String {
         let bytes = lane["bytes"].as_str().unwrap();
         let bytes = bytes.get(..64).unwrap_or(bytes);
         write!(line, ": {text} [{bytes}]").unwrap();
-        // The example counts bits of the first 32 bytes that are in one of the masks.
+        // The example counts the bits of the first 32 bytes that are set in one of the masks.
         let is_missing = |bit: u64| {
             let ranges = ["undefined", "unavailable"].map(|name| lane[name].as_array());
             let mut ranges = ranges.into_iter().flatten().flatten();
@@ -58,7 +58,7 @@ fn lane_line(lane: &Value) -> String {
     line
 }
 
-/// The lines of a variable.
+/// Writes the lines of a variable.
 fn variable_lines(variable: &Value, out: &mut String) {
     write!(
         out,
@@ -85,13 +85,13 @@ fn variable_lines(variable: &Value, out: &mut String) {
     }
 }
 
-/// The name of a file without directories, as the example prints it.
+/// Returns the name of a file without its directories, as the example prints it.
 fn file_name(path: &Value) -> String {
     let path = path.as_str().unwrap();
     shown(&path.rsplit('/').next().unwrap().into())
 }
 
-/// The line of where a lane is.
+/// Returns the line with the position of a lane.
 fn place_line(lane: &Value) -> String {
     let mut line = format!(
         "lane {} is {}",
@@ -118,7 +118,7 @@ fn place_line(lane: &Value) -> String {
     line
 }
 
-/// What the example must print: what the command says, in the example's words.
+/// Returns the command's answers in the format of the example.
 fn expected(object: &str, wave: &str, expressions: &[&str]) -> String {
     let wave_option = ["--wave", wave, "--format", "json"];
     let with = |command: &str, more: &[&str]| {
@@ -180,7 +180,7 @@ fn expected(object: &str, wave: &str, expressions: &[&str]) -> String {
     out
 }
 
-/// Expressions for any frame that has a variable.
+/// Returns expressions for a stop that has variables.
 fn expressions(object: &str, wave: &str) -> Vec<String> {
     let vars = common::hetdwarf(&["vars", object, "--wave", wave, "--format", "json"]);
     let frames = vars["frames"].as_array().unwrap().iter();
@@ -214,7 +214,7 @@ fn a_debugger_in_c_prints_what_the_command_prints() {
         return;
     }
     let mut lines = 0;
-    // All of them take a minute, and are for whoever names a folder.
+    // All waves take a minute, so they run only if `HETDWARF_WAVES` names a folder.
     let step = if std::env::var_os("HETDWARF_WAVES").is_some() {
         1
     } else {

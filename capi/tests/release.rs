@@ -1,6 +1,6 @@
-//! Programs that were built against the header of the last release run with this library.
+//! Tests that programs built against the header of the last release run with this library.
 //!
-//! `release/` has the header, `abi.txt` and the examples of the commit that `.ci/last-release` names.
+//! `release/` contains the header, `abi.txt` and the examples of the commit that `.ci/last-release` names.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -19,7 +19,7 @@ fn release() -> PathBuf {
     common::root().join("tests/release")
 }
 
-/// An example of a release, compiled with its header.
+/// Compiles an example of a release with the header of that release.
 fn built(folder: &Path, compiler: &str, source: &Path, include: &Path) -> PathBuf {
     let program = folder.join(source.parent().unwrap().file_name().unwrap());
     common::compile_against(include, compiler, source, &program, &[]);
@@ -46,7 +46,7 @@ fn a_debugger_of_the_last_release_prints_what_one_of_today_prints() {
     for (object, wave) in common::waves().iter().step_by(23) {
         let files: [&Path; 2] = [object, wave];
         let (old, new) = (printed(&old, &files), printed(&new, &files));
-        // Only the newer one says which frames are inlined calls.
+        // Only the newer example marks inlined frames.
         assert_eq!(old, new.replace(" (inlined)", ""), "{object:?} {wave:?}");
         lines += old.lines().count();
     }
@@ -69,7 +69,7 @@ fn a_checker_of_the_last_release_finds_what_one_of_today_finds() {
     let new = common::root().join("examples/verify.c");
     let new = built(folder.path(), compiler, &new, &include);
     let object = common::root().join("../dwarf-tests/fixtures/corpus/llvm22/big-gfx1030-O0.hsaco");
-    // Its status is 1: there are findings.
+    // The status is 1 because there are findings.
     let found = |program: &Path| Command::new(program).arg(&object).output().unwrap();
     let (old, new) = (found(&old), found(&new));
     assert!(!old.stdout.is_empty());
@@ -79,7 +79,7 @@ fn a_checker_of_the_last_release_finds_what_one_of_today_finds() {
     );
 }
 
-/// The lines of an `abi.txt`: fields by the name of their struct, all else by itself.
+/// Returns the entries of an `abi.txt`. The name of a field includes the name of its struct.
 fn entries(text: &str) -> BTreeMap<String, String> {
     let mut current = "";
     let mut found = BTreeMap::new();
@@ -96,7 +96,7 @@ fn entries(text: &str) -> BTreeMap<String, String> {
     found
 }
 
-/// Structs keep their sizes and fields their places; only what was reserved becomes fields.
+/// Checks that structs keep their sizes and fields keep their offsets. Only reserved space may become fields.
 #[test]
 fn all_that_the_last_release_had_is_where_it_was() {
     let read = |path: &Path| std::fs::read_to_string(path).unwrap();

@@ -1,4 +1,4 @@
-/* A process that forks with handles open, and is interrupted by signals while it asks: stress OBJECT SNAPSHOT SECONDS */
+/* Forks with open handles, and is interrupted by signals while it calls the library: stress OBJECT SNAPSHOT SECONDS */
 
 #define _XOPEN_SOURCE 700
 
@@ -27,7 +27,7 @@ static void check(hetdwarf_status status, const char *what) {
   }
 }
 
-/* The text of the first variable in lane 5, which must not differ from one time to the next. */
+/* Stores the text of the first variable in lane 5, which must be the same each time. */
 static void ask(const hetdwarf_object *object, const hetdwarf_wave *wave, char *text, size_t capacity) {
   hetdwarf_stop *stop;
   hetdwarf_values *values;

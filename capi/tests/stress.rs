@@ -1,5 +1,6 @@
-//! Stress and misuse: mutated objects, threads, callbacks that fail or call back, fork and signals. `HETDWARF_STRESS` is for how many seconds each
-//! goes on, one by default; `.ci/full` has a minute, under the address sanitizer. `HETDWARF_SEED` chooses the numbers.
+//! Tests stress and misuse: mutated objects, threads, callbacks that fail or call back, fork and signals.
+//! `HETDWARF_STRESS` sets the seconds for each test, by default 1. `.ci/full` uses a minute, with the address
+//! sanitizer. `HETDWARF_SEED` sets the seed of the random numbers.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -22,7 +23,7 @@ use std::time::{Duration, Instant};
 use hetdwarf_capi::hetdwarf_status::*;
 use hetdwarf_capi::*;
 
-/// A struct of zeros with its size.
+/// Makes a struct of zeros with its `size` set.
 macro_rules! sized {
     ($name:ident) => {{
         let mut value = zero::<$name>();
@@ -31,7 +32,7 @@ macro_rules! sized {
     }};
 }
 
-/// A struct whose bytes may all be zero.
+/// Returns a struct of zeros. All bytes zero must be a valid value of `T`.
 fn zero<T>() -> T {
     unsafe { zeroed() }
 }
@@ -45,7 +46,7 @@ fn seconds() -> Duration {
     Duration::from_secs(number("HETDWARF_STRESS", 1))
 }
 
-/// Numbers that look random: xorshift.
+/// A pseudo-random number generator (xorshift).
 struct Numbers(u64);
 
 impl Numbers {
@@ -74,7 +75,7 @@ unsafe extern "C" fn count(user: *mut c_void, finding: *const hetdwarf_finding) 
     HETDWARF_OK as i32
 }
 
-/// Asks an object all that there is. Whatever is refused is a status.
+/// Calls all functions that read an object. A rejected call only returns a status.
 fn ask_object(object: *mut hetdwarf_object) {
     let mut found = 0_usize;
     unsafe {
@@ -136,7 +137,7 @@ fn ask_types(types: *mut hetdwarf_types, first: u64, depth: u32) {
     ask_types(types, ty.target, depth - 1);
 }
 
-/// Asks for all values of a stop and their parts.
+/// Reads all values of a stop and their parts.
 fn ask_values(values: *mut hetdwarf_values, lane: u32, depth: u32) {
     let mut length = 0;
     unsafe { hetdwarf_values_count(values, &mut length) };
@@ -241,7 +242,7 @@ fn mutated_objects_are_refused_or_read() {
     }
 }
 
-/// A handle that threads share: the library lets one after the other use it.
+/// A handle that several threads use. The library serializes their calls.
 #[derive(Clone, Copy)]
 struct Shared(*mut hetdwarf_object);
 unsafe impl Send for Shared {}
@@ -276,7 +277,7 @@ fn threads_share_an_object() {
     assert_eq!(unsafe { hetdwarf_free(object.0.cast()) }, HETDWARF_OK);
 }
 
-/// What callbacks that misbehave know.
+/// The state of the misbehaving callbacks.
 struct Misuse {
     snapshot: *mut hetdwarf_snapshot,
     stop: *mut hetdwarf_stop,
@@ -284,7 +285,7 @@ struct Misuse {
     busy: usize,
 }
 
-/// What a callback gives in place of the right answer, sometimes.
+/// Returns the wrong answer that a callback sometimes gives.
 fn misbehave(misuse: &mut Misuse) -> Option<i32> {
     match misuse.numbers.below(60) {
         0 => Some(HETDWARF_UNAVAILABLE as i32),
@@ -364,7 +365,7 @@ fn callbacks_that_misbehave_are_statuses() {
 
 #[test]
 fn a_process_forks_and_is_interrupted() {
-    // The library of a build with a sanitizer needs the runtime of the program.
+    // A library with a sanitizer needs the sanitizer's runtime in the program.
     if std::env::var("RUSTFLAGS").is_ok_and(|flags| flags.contains("sanitizer")) {
         return;
     }

@@ -1,4 +1,4 @@
-// hetdwarf.hpp over a snapshot: prints what lane 0 has, and tries the rest of the wrapper.
+// Uses hetdwarf.hpp on a snapshot: prints the variables of lane 0 and calls the rest of the wrapper.
 
 #include <hetdwarf.hpp>
 
@@ -30,7 +30,7 @@ int failed(const char *what) {
   return 1;
 }
 
-/// A kernel that narrows EXEC at 0 and restores it at 8, by its only block.
+/// Adds a kernel of one block, which narrows EXEC at 0 and restores it at 8.
 int lane_pcs() {
   auto writer = hetdwarf::lane_pcs::make();
   if (!writer)
@@ -68,7 +68,7 @@ int lane_pcs() {
   return 0;
 }
 
-/// What an object says without a stop, and types and parts of the variables of a stop.
+/// Reads an object without a stop, and the types and parts of a stop's variables.
 int statics(const hetdwarf::object &object, const hetdwarf::stop &stop, const hetdwarf::values &variables) {
   auto functions = object.count(HETDWARF_LIST_FUNCTIONS);
   auto rows = object.count(HETDWARF_LIST_LINE_ROWS);
@@ -81,7 +81,7 @@ int statics(const hetdwarf::object &object, const hetdwarf::stop &stop, const he
   auto there = object.function_at(function->low_pc);
   if (!there || std::string_view(there->first.name) != function->name || object.function_at(UINT64_MAX))
     return failed("the function at its address");
-  // A breakpoint on the line of a row stops at the address of that row, or before.
+  // A breakpoint on the row's line stops at the row's address or before it.
   auto row = object.line_row(0);
   auto addresses = row ? object.addresses_of(row->path, row->line) : hetdwarf::last_error(HETDWARF_FAILED);
   if (!addresses || addresses->empty() || addresses->front() > row->address)
@@ -112,7 +112,7 @@ int statics(const hetdwarf::object &object, const hetdwarf::stop &stop, const he
     auto info = variables.info(at);
     if (!type || !info || *types->number(at) != info->type)
       return failed("the type of a variable");
-    // A number has no parts; a pointer has what it points to, unless it is null.
+    // A base type has no parts. A pointer has its target as a part, unless it is null.
     auto parts = variables.parts(at, 0);
     auto earlier = variables.earlier(at, 0);
     auto lane = variables.read(at, 1);
@@ -125,7 +125,7 @@ int statics(const hetdwarf::object &object, const hetdwarf::stop &stop, const he
       if (!parts->first.read(part, 1) || parts->first.read(part, 2))
         return failed("a part is read in its lane alone");
   }
-  // EXEC of a wave of 32 lanes has 4 bytes.
+  // EXEC of a 32-lane wave has 4 bytes.
   auto exec = stop.register_bytes(0, 1);
   if (!exec || exec->size() != 4)
     return failed("a register");
@@ -137,7 +137,7 @@ int statics(const hetdwarf::object &object, const hetdwarf::stop &stop, const he
   return !unopened && unopened.error().status == HETDWARF_INVALID_ARGUMENT ? 0 : failed("a limit that there is not");
 }
 
-/// Every wave of the core has a stop, and the wave that faulted has a call stack of four frames, one of them inlined.
+/// Checks that every wave of the core has a stop, and that the wave that faulted has four frames.
 int cores(const char *path) {
   hetdwarf_file file = {};
   file.path = path;
@@ -186,7 +186,7 @@ int main(int argc, char **argv) {
     std::printf("%s = %s\n", info->name, lanes->texts[0] ? lanes->texts[0] : "?");
   }
 
-  // The same by its name, its location, and as an expression.
+  // Reads the same variable by its name, by its location, and as an expression.
   auto index = variables->find("even");
   if (!index)
     return failed("no variable of this name");

@@ -6,11 +6,12 @@ use std::path::Path;
 use super::arguments::{CoverageArguments, Format};
 use super::contents::input_name;
 use super::failure::{Exit, Failure, print_limit, print_warnings};
-use super::input::with_program;
+use super::input::{check_dwo, with_split_program};
 use super::or_unknown;
 use super::style::BOLD;
 use super::table::{bold, cells, table};
 use hetdwarf::coverage::coverage;
+use hetdwarf::inspect::MissingSplit;
 use hetdwarf::plural::counted;
 use hetdwarf::report::{CoverageDocument, CoverageFile, CoveredDocument, write_json_pretty};
 use hetdwarf::untrusted::Untrusted;
@@ -21,46 +22,74 @@ pub(crate) fn run(
     err: &mut dyn Write,
 ) -> Result<Exit, Failure> {
     let mut files = Vec::new();
-    let mut failed = false;
+    let mut is_used = Vec::new();
+    let mut has_failed = false;
     for path in &arguments.objects {
         // An unreadable file does not stop the others from being processed.
         match one(arguments, path) {
-            Ok(file) => files.push(file),
+            Ok((file, is_used_here)) => {
+                files.push(file);
+                is_used.push(is_used_here);
+            }
             Err(failure) => {
                 failure.report(err);
-                failed = true;
+                has_failed = true;
             }
         }
     }
     let document = CoverageDocument::new(files);
+    let mut is_partial = false;
     for file in &document.files {
         print_warnings(&file.problems, err)?;
-        if file.functions.is_empty() {
-            let message = format!(
-                "{}: no function has debugging information, so nothing is counted",
-                file.file
-            );
-            print_warnings(&[message.into()], err)?;
+        match (&file.missing_split, file.functions.is_empty()) {
+            (Some(missing), is_empty) => {
+                let message = in_other_file(&file.file, missing);
+                if is_empty {
+                    Failure::new(message).report(err);
+                } else {
+                    print_warnings(&[message.into()], err)?;
+                }
+                has_failed |= is_empty;
+                is_partial = true;
+            }
+            (None, true) => {
+                let message = format!(
+                    "{}: no function has debugging information, so nothing is counted",
+                    file.file
+                );
+                print_warnings(&[message.into()], err)?;
+            }
+            (None, false) => {}
         }
     }
     match arguments.format {
         Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => print(&document, out)?,
     }
-    match failed {
-        true => Err(Failure::new("not every object could be read")),
-        false => Ok(match document.completeness.limit {
-            Some(_) => Exit::Incomplete,
-            None => Exit::Done,
-        }),
+    // A .dwo file may belong to an object that could not be read.
+    if is_used.len() == arguments.objects.len() {
+        let is_used = is_used.iter().map(Vec::as_slice);
+        check_dwo(&arguments.which, is_used, &arguments.objects)?;
     }
+    Ok(match (has_failed, &document.completeness.limit) {
+        (true, _) | (false, Some(_)) => Exit::Incomplete,
+        (false, None) if is_partial => Exit::Negative,
+        (false, None) => Exit::Done,
+    })
 }
 
-fn one(arguments: &CoverageArguments, path: &Path) -> Result<CoverageFile, Failure> {
-    with_program(path, &arguments.which, |program| {
+/// Returns the message for an object whose debugging information is in a `.dwo` file that was not given.
+pub(crate) fn in_other_file(object: &Untrusted<'_>, missing: &MissingSplit) -> String {
+    format!("{object}: the debugging information is in {missing}, which --dwo names")
+}
+
+/// Returns the coverage of a file, and true for each `.dwo` file that belongs to it.
+fn one(arguments: &CoverageArguments, path: &Path) -> Result<(CoverageFile, Vec<bool>), Failure> {
+    with_split_program(path, &arguments.which, |program, is_used| {
         let target = program.object().target().to_string();
         let name = input_name(path).to_string_lossy();
-        Ok(CoverageFile::new(&name, target, &coverage(program)))
+        let file = CoverageFile::new(&name, target, &coverage(program));
+        Ok((file, is_used.to_vec()))
     })
 }
 
@@ -156,12 +185,25 @@ fn print_kinds<'d>(
 
 /// Returns a share of a whole, in tenths of a percent.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
+    percent_with_digits(part, whole, 1)
+}
+
+/// Returns a share of a whole, in percent with this many digits after the point, at least one.
+pub(crate) fn percent_with_digits(part: u64, whole: u64, digits: u8) -> String {
     let (part, whole) = (u128::from(part), u128::from(whole));
-    let rounded = part.saturating_mul(1000).saturating_add(whole / 2);
+    let unit = 10_u128.saturating_pow(digits.into());
+    let all = unit.saturating_mul(100);
+    let rounded = part.saturating_mul(all).saturating_add(whole / 2);
     // Only complete coverage is shown as 100 %.
-    let most = if part < whole { 999 } else { u128::MAX };
-    match rounded.checked_div(whole).map(|tenths| tenths.min(most)) {
-        Some(tenths) => format!("{}.{} %", tenths / 10, tenths % 10),
+    let most = if part < whole {
+        all.saturating_sub(1)
+    } else {
+        u128::MAX
+    };
+    let share = rounded.checked_div(whole).map(|share| share.min(most));
+    let parts = share.and_then(|share| Some((share.checked_div(unit)?, share.checked_rem(unit)?)));
+    match parts {
+        Some((percent, rest)) => format!("{percent}.{rest:0width$} %", width = digits.into()),
         None => "-".to_owned(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use hetdwarf::report::{CoreDocument, GroupBy};
+use hetdwarf::report::{CoreReport, GroupBy};
 
 use super::arguments::DemoArguments;
 use super::core::{Opened, Printer, with_bytes};
@@ -26,12 +26,12 @@ pub(crate) fn run(
 }
 
 fn show(opened: &Opened<'_>, width: usize, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let document = CoreDocument::new(opened.core, opened.programs, &[], GroupBy::Stack);
+    let report = CoreReport::new(opened.core, opened.programs, &[], GroupBy::Stack);
     writeln!(
         out,
         "Built-in example: the core file of a HIP kernel that crashed on gfx1100, compiled with -O2.\n"
     )?;
-    Printer::new(&document, opened, Sources::new(&[]), width).first(out)?;
+    Printer::new(&report, opened, Sources::new(&[]), width).first(out)?;
     writeln!(
         out,
         "\nTry these commands on this core, or on one of your own:\n  \

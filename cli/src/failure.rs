@@ -8,7 +8,7 @@ use hetdwarf::report::Completeness;
 use hetdwarf::untrusted::{Escaper, Untrusted};
 
 /// The exit status of a command that ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     /// 0: done.
     Done,

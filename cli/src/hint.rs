@@ -26,6 +26,7 @@ pub(crate) fn with_hint(mut error: clap::Error, arguments: &[OsString]) -> clap:
     if let [_, command, rest @ ..] = text.as_slice()
         && let Some(hint) = hint(&error, command, rest)
     {
+        error.remove(ContextKind::SuggestedArg);
         let hint = ContextValue::StyledStrs(vec![StyledStr::from(hint)]);
         error.insert(ContextKind::Suggested, hint);
     }
@@ -43,9 +44,25 @@ fn hint(error: &clap::Error, command: &str, rest: &[&str]) -> Option<String> {
             return None;
         };
         let core = file(is_core_file).copied().unwrap_or("CORE");
+        if option == "--core" {
+            return Some(format!(
+                "`core` takes its files without --core: hetdwarf core {core}"
+            ));
+        }
         return PARTS.contains(&option.as_str()).then(|| {
             format!("`core` shows all waves; for one: hetdwarf vars --core {core} {option} …")
         });
+    }
+    if error.kind() == ErrorKind::UnknownArgument && command == "eval" {
+        let Some(ContextValue::String(text)) = error.get(ContextKind::InvalidArg) else {
+            return None;
+        };
+        let is_option = text.starts_with('-');
+        return (!is_option)
+            .then(|| format!("--expr takes the expression: hetdwarf eval --expr '{text}'"));
+    }
+    if error.kind() == ErrorKind::ArgumentConflict && has_core && OF_STOPS.contains(&command) {
+        return conflict(command, rest);
     }
     if error.kind() != ErrorKind::MissingRequiredArgument || !OF_STOPS.contains(&command) {
         return None;
@@ -58,4 +75,27 @@ fn hint(error: &clap::Error, command: &str, rest: &[&str]) -> Option<String> {
     Some(format!(
         "{core} is a core file: hetdwarf {command} --core {core}"
     ))
+}
+
+/// Returns the hint for an operand beside `--core`: the other half of the core, or the name of a variable.
+fn conflict(command: &str, rest: &[&str]) -> Option<String> {
+    let is_core =
+        |path: &str| Contents::start(Path::new(path)).is_ok_and(|start| is_core_file(&start));
+    let after = |option: &[&str]| matches!(option, [core, _] if *core == "--core");
+    let given = rest.windows(2).find(|pair| after(pair))?.get(1)?;
+    let before = [&""].into_iter().chain(rest);
+    let mut operands = before.zip(rest).filter_map(|(before, one)| {
+        let is_operand = !one.starts_with('-') && !before.starts_with('-');
+        is_operand.then_some(*one)
+    });
+    let other = operands.next()?;
+    match (is_core(other), command) {
+        (true, _) => Some(format!(
+            "a core in two files: hetdwarf {command} --core {given} --core {other}"
+        )),
+        (false, "vars") if !Path::new(other).exists() => Some(format!(
+            "for one variable: hetdwarf vars --core {given} --name {other}"
+        )),
+        (false, _) => None,
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hetdwarf::arch::{Processor, TargetId};
@@ -13,9 +13,10 @@ use hetdwarf::limits::Limits;
 use hetdwarf::meter::Meter;
 use hetdwarf::object::{
     CodeObject, EmbeddedCodeObject, Layout, Selector, code_objects_and_packages,
-    code_objects_or_host, select,
+    code_objects_or_host, is_core_file, select,
 };
 use hetdwarf::plural::counted;
+use hetdwarf::untrusted::Untrusted;
 use hetdwarf::wave::{Snapshot, Wave};
 
 use super::arguments::{DialectName, ObjectArguments, RecoveryArguments, StrictArguments};
@@ -54,7 +55,25 @@ pub(crate) fn read_wave_file(path: &Path, input: Input) -> Result<Snapshot, Fail
     parse_wave(path, &bytes)
 }
 
+/// Fails if a file for which JSON is expected is an ELF file.
+///
+/// * `wanted`: the expected file, as the end of a sentence.
+pub(crate) fn check_not_elf(path: &Path, bytes: &[u8], wanted: &str) -> Result<(), Failure> {
+    if !bytes.starts_with(b"\x7fELF") {
+        return Ok(());
+    }
+    let found = match is_core_file(bytes) {
+        true => "a core file",
+        false => "a code object",
+    };
+    Err(Failure::in_file(
+        path,
+        format!("this is {found}, not {wanted} (JSON)"),
+    ))
+}
+
 fn parse_wave(path: &Path, bytes: &[u8]) -> Result<Snapshot, Failure> {
+    check_not_elf(path, bytes, "a wave snapshot")?;
     let wave = Snapshot::from_json(bytes).map_err(|error| Failure::in_file(path, error))?;
     let target = target_of(path, &wave)?;
     let check = target.processor().check_wave_size(wave.wave_size());
@@ -125,11 +144,13 @@ fn target_of(path: &Path, wave: &Snapshot) -> Result<TargetId, Failure> {
 /// A `.dwo` file: its path and its bytes.
 pub(crate) type DwoFile<'p> = (Cow<'p, Path>, Contents);
 
-/// Reads the `.dwo` file that `--dwo` names, if it is given.
+/// Reads the `.dwo` file that `--dwo` names, if it is given, for a command that takes only one.
 pub(crate) fn read_dwo(which: &ObjectArguments) -> Result<Option<DwoFile<'_>>, Failure> {
-    let path = which.dwo.as_deref();
-    path.map(|path| Ok((path.into(), read_file(path)?)))
-        .transpose()
+    match which.dwo.as_slice() {
+        [] => Ok(None),
+        [path] => Ok(Some((path.into(), read_file(path)?))),
+        [..] => Err(Failure::new("--dwo: this command takes only one .dwo file")),
+    }
 }
 
 /// Parses an object file of any machine.
@@ -160,10 +181,51 @@ pub(crate) fn parse_dwo<'d>(
 }
 
 /// Loads the program that the arguments choose and calls `then` with it. The program borrows from the files, so it cannot be returned.
+///
+/// Fails if a `.dwo` file does not belong to the program.
 pub(crate) fn with_program<T>(
     path: &Path,
     which: &ObjectArguments,
     then: impl FnOnce(&Program<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    with_split_program(path, which, |program, is_used| {
+        check_dwo(which, [is_used], &[path])?;
+        then(program)
+    })
+}
+
+/// Returns an error that names a `.dwo` file that belongs to none of some programs.
+///
+/// * `is_used`: for each program, true for each `.dwo` file that belongs to it.
+/// * `objects`: the files of the programs.
+pub(crate) fn check_dwo<'u>(
+    which: &ObjectArguments,
+    is_used: impl IntoIterator<Item = &'u [bool]>,
+    objects: &[impl AsRef<Path>],
+) -> Result<(), Failure> {
+    let mut is_used_anywhere = vec![false; which.dwo.len()];
+    for is_used in is_used {
+        for (anywhere, here) in is_used_anywhere.iter_mut().zip(is_used) {
+            *anywhere |= *here;
+        }
+    }
+    let mut files = which.dwo.iter().zip(is_used_anywhere);
+    let Some((unused, _)) = files.find(|(_, is_used)| !is_used) else {
+        return Ok(());
+    };
+    let names = objects.iter();
+    let names = names.map(|path| Untrusted::from(input_name(path.as_ref())).to_string());
+    let names: Vec<String> = names.collect();
+    let message = format!("it belongs to no unit of {}", names.join(" or "));
+    Err(Failure::in_file(unused, message))
+}
+
+/// Does the work of [`with_program`] for one of several programs. Uses only the `.dwo` files that belong to it, and also passes to `then`, for
+/// each `--dwo`, true if its file does.
+pub(crate) fn with_split_program<T>(
+    path: &Path,
+    which: &ObjectArguments,
+    then: impl FnOnce(&Program<'_>, &[bool]) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let limits = which.limits.limits();
     let file = ObjectFile::open(path, Input::Object, &limits)?;
@@ -171,16 +233,27 @@ pub(crate) fn with_program<T>(
     let place = |error: hetdwarf::Error| Failure::in_file(path, error);
     let embedded = choose(path, &file, which)?;
     let object = CodeObject::parse_with(&embedded.data, &limits).map_err(place)?;
-    let dwo_data = read_dwo(which)?;
-    let dwo = parse_dwo(&dwo_data, &limits, CodeObject::parse_with)?;
+    let data = which.dwo.iter().map(|path| read_file(path));
+    let data = data.collect::<Result<Vec<Contents>, Failure>>()?;
+    let files = || which.dwo.iter().map(PathBuf::as_path).zip(&data);
+    let parts = files().map(|(path, data)| {
+        CodeObject::parse_with(data, &limits).map_err(|error| Failure::in_file(path, error))
+    });
+    let parts = parts.collect::<Result<Vec<CodeObject<'_>>, Failure>>()?;
     let mut program = Program::load(&object)
         .map_err(place)?
         .with_dialect(dialect(which.dialect));
-    if let Some(dwo) = &dwo {
-        program = program.with_split(dwo).map_err(place)?;
+    let mut is_used = Vec::with_capacity(parts.len());
+    for (path, part) in which.dwo.iter().zip(&parts) {
+        let has_skeleton = program.has_skeleton_of(part);
+        let has_skeleton = has_skeleton.map_err(|error| Failure::in_file(path, error))?;
+        if has_skeleton {
+            program = program.with_split(part).map_err(place)?;
+        }
+        is_used.push(has_skeleton);
     }
-    let answer = then(&program)?;
-    check_lengths(dwo_data.iter().map(|(path, data)| (&**path, data)))?;
+    let answer = then(&program, &is_used)?;
+    check_lengths(files())?;
     file.check_lengths(path)?;
     Ok(answer)
 }

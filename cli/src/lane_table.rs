@@ -9,8 +9,7 @@ use super::failure::Failure;
 use super::lanes::{item_text, numbered, numbered_with, state_text};
 use super::style::FAINT;
 use super::table::{bold, faint, table};
-use hetdwarf::display::Mark;
-use hetdwarf::report::{LaneDocument, RecoveredDocument};
+use hetdwarf::report::{LaneDocument, RecoveredDocument, ValueText};
 use hetdwarf::untrusted::Untrusted;
 
 /// The widest value that is shown in a table.
@@ -20,8 +19,7 @@ const WIDEST: usize = 24;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown<'d> {
     Value {
-        value: &'d str,
-        marks: &'d [Mark],
+        value: &'d ValueText,
         /// The origin of a value that was recovered, because the debugging information gives none here.
         recovered: Option<&'d RecoveredDocument>,
     },
@@ -36,7 +34,6 @@ impl<'d> Shown<'d> {
         match &lane.value {
             Some(value) => Shown::Value {
                 value,
-                marks: &lane.marks,
                 recovered: lane.recovered.as_deref(),
             },
             None => Shown::Missing {
@@ -85,7 +82,7 @@ impl<'d> Shown<'d> {
 
     fn cell(self) -> Cell {
         match self {
-            Shown::Value { value, .. } => Cell::new(value),
+            Shown::Value { value, .. } => Cell::new(&**value),
             Shown::Missing { .. } => faint(self.short()),
         }
     }

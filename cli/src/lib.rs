@@ -165,7 +165,7 @@ fn run_command(
         Command::Demo(arguments) => demo::run(&arguments, width, out),
         Command::Completions(arguments) => completions::run(&arguments, out),
         Command::Man(arguments) => completions::write_manual(&arguments),
-        Command::Compare(arguments) => compare::run(&arguments, out),
+        Command::Compare(arguments) => compare::run(&arguments, out, err),
         Command::Dap(arguments) => dap::run(&arguments, out, err),
         Command::Coverage(arguments) => coverage::run(&arguments, out, err),
         Command::Symbolize(arguments) => symbolize::run(&arguments, out, err),

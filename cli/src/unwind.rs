@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use hetdwarf::arch::{Lane, WaveSize};
+use hetdwarf::frame::Stopped;
 use hetdwarf::inspect::Stop;
 use hetdwarf::report::text::FileNames;
 use hetdwarf::report::{
@@ -52,7 +53,16 @@ fn answer(
             print_waiting(stop, width, out)?;
         }
     }
-    Ok(Exit::Done.unless_limited(&document.completeness))
+    Ok(exit(&document))
+}
+
+/// Returns the exit status for a call stack, which is incomplete if an error ended it.
+fn exit(document: &UnwindDocument) -> Exit {
+    let exit = match document.stopped == Stopped::Error.name() {
+        true => Exit::Negative,
+        false => Exit::Done,
+    };
+    exit.unless_limited(&document.completeness)
 }
 
 /// Prints the positions of the inactive lanes, as `lane-pc` reports them. The call stack is printed even if these positions are unknown.
@@ -94,11 +104,12 @@ fn all_waves(arguments: &UnwindArguments, out: &mut dyn Write) -> Result<Exit, F
             }
             Ok(document)
         })?;
-    let is_bad = groups.iter().any(|group| group.document.is_none());
-    let exit = if is_bad { Exit::Negative } else { Exit::Done };
-    let documents = groups.iter().filter_map(|group| group.document.as_ref());
-    let limits = documents.map(|document| &document.completeness);
-    let exit = limits.fold(exit.unless_limited(&completeness), Exit::unless_limited);
+    let of_group = |group: &WaveGroup<UnwindDocument>| match &group.document {
+        Some(document) => exit(document),
+        None => Exit::Negative,
+    };
+    let exits = groups.iter().map(of_group);
+    let exit = exits.fold(Exit::Done.unless_limited(&completeness), Ord::max);
     let document = AllWavesDocument::new("hetdwarf-unwind/2", completeness, groups);
     print_all_waves(&document, arguments.format, out, &mut |document, out| {
         let all = document.lanes.iter().map(|lane| Lane(lane.lane));

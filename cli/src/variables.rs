@@ -313,25 +313,8 @@ fn print_scopes(
     Ok(())
 }
 
-/// Splits a type before `count` trailing pairs of brackets. A type with fewer pairs is not split.
-fn split_brackets(ty: &str, count: usize) -> (&str, &str) {
-    let mut rest = ty;
-    for _ in 0..count {
-        let inner = rest.strip_suffix(']').and_then(|rest| rest.rfind('['));
-        match inner.and_then(|at| rest.get(..at)) {
-            Some(before) => rest = before,
-            // The name was cut for length.
-            None => return (ty, ""),
-        }
-    }
-    ty.split_at_checked(rest.len()).unwrap_or((ty, ""))
-}
-
 fn row(variable: &VariableDocument, with_line: bool) -> Row<'_> {
-    let ty = variable.ty.to_string();
-    let (before, lengths) = split_brackets(&ty, variable.brackets);
-    let space = if before.ends_with('*') { "" } else { " " };
-    let (before, mut after) = (format!("{before}{space}"), lengths.to_owned());
+    let (before, mut after) = variable.ty.around_name();
     if let (true, Some(line)) = (with_line, variable.decl.line) {
         after.push_str(&format!(" (line {line})"));
     }
@@ -394,9 +377,9 @@ fn print_groups(row: &Row<'_>, width: usize, out: &mut dyn Write) -> Result<(), 
 /// Returns the text for a lane's value, broken to fit the room.
 fn text_in(shown: Shown<'_>, room: &Room) -> String {
     match shown {
-        Shown::Value { value, marks, .. } => {
+        Shown::Value { value, .. } => {
             let when = shown.when();
-            format!("{}{when}", wrap(value, marks, room))
+            format!("{}{when}", wrap(value, value.marks(), room))
         }
         Shown::Missing { .. } => shown.text(),
     }

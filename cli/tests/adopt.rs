@@ -1,4 +1,5 @@
-//! What others take up as it is: the walk-through in `docs/ci.md`, the script of the action, the `CMake` function.
+//! Tests the parts that other projects adopt unchanged: the walk-through in `docs/ci.md`, the script of the action and
+//! the `CMake` function.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +15,7 @@ use std::process::{Command, Output};
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const HETDWARF: &str = env!("CARGO_BIN_EXE_hetdwarf");
 
-/// A repository with one code object in `build`, in which errors are found.
+/// A temporary repository with one code object in `build`, in which `verify` finds errors.
 struct Repository(PathBuf);
 
 impl Repository {
@@ -49,8 +50,7 @@ impl Drop for Repository {
     }
 }
 
-/// Every command of the page, in its order, and then a build with another level of optimisation and one with a function
-/// that is new.
+/// Runs every command of the page in order, then checks the code object of another source file, whose findings are new.
 #[test]
 fn the_walk_through_leads_to_a_check() {
     let repository = Repository::new("walk");
@@ -65,7 +65,7 @@ fn the_walk_through_leads_to_a_check() {
     let (options, _) = options.split_once("```").unwrap();
     assert!(options.contains("[verify]") && options.contains("exclude"));
     fs::write(repository.0.join("hetdwarf.toml"), options).unwrap();
-    // Of notes, which this profile does not ask for, and of rules that are not asked for, none is said to be gone.
+    // Neither rules outside the selection nor notes, which the profile leaves out, are reported as no longer found.
     for rules in ["cfi-*", "cfi-stale-lane"] {
         let quiet =
             repository.run(Command::new(HETDWARF).args(["verify", "build", "--rules", rules]));
@@ -105,7 +105,7 @@ fn the_script_of_the_action_checks_a_folder() {
     assert_eq!(repository.hetdwarf(&write), Some(0));
     let green = action("known.json");
     assert_eq!((green.status.code(), green.stdout), (Some(0), Vec::new()));
-    // What could not be checked is said by its own status.
+    // An unreadable file has its own exit status.
     fs::write(repository.0.join("build/k.hsaco"), b"\x7fELF").unwrap();
     assert_eq!(action("known.json").status.code(), Some(2));
 }

@@ -1,9 +1,9 @@
-//! Runs the commands of README and the book that are shown with their output, and compares.
+//! Runs the commands that README and the book show with their output, and compares the output.
 //!
-//! A block of the language `console` has commands (`$ …`), each followed by its output. A line `…` stands for any number of lines.
+//! A `console` block contains commands (`$ …`), each followed by its output. A line `…` stands for any number of lines.
 //! Only commands that begin with `hetdwarf` and have an output are run.
 //!
-//! `HETDWARF_WRITE_DOCS=1` writes outputs anew in which `…` is only at the end; the others have to be edited by hand.
+//! `HETDWARF_WRITE_DOCS=1` rewrites an outdated output if `…` occurs only at its end. Edit the other outputs by hand.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ use std::process::Command;
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const HETDWARF: &str = env!("CARGO_BIN_EXE_hetdwarf");
 
-/// The files that the pages name, and what stands for them in this repository. Those that end in `.gz` are decompressed.
+/// The files that the pages name, and the repository files that replace them. Names that end in `.gz` are decompressed.
 const FILES: &[(&str, &str)] = &[
     (
         "app",
@@ -62,7 +62,7 @@ const FILES: &[(&str, &str)] = &[
     ("stop.json", "dwarf-tests/fixtures/waves/structs/w03.json"),
 ];
 
-/// A folder with these files, removed with this value.
+/// A temporary folder with the files of `FILES`, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -83,7 +83,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// What a command prints on standard output, then on standard error.
+    /// Runs a command and returns the lines of standard output, then the lines of standard error.
     fn run(&self, command: &str) -> Vec<String> {
         let folder = Path::new(HETDWARF).parent().unwrap().display().to_string();
         let path = std::env::var("PATH").unwrap_or_default();
@@ -107,14 +107,14 @@ impl Drop for Folder {
     }
 }
 
-/// A command with its output: the lines of the page from `first` to before `end`.
+/// A command and its output: the lines of the page from `first` up to, but not including, `end`.
 struct Shown {
     command: String,
     first: usize,
     end: usize,
 }
 
-/// The commands of a page that are shown with their output.
+/// Returns the commands that a page shows with their output.
 fn commands(lines: &[String]) -> Vec<Shown> {
     let mut found: Vec<Shown> = Vec::new();
     let (mut in_block, mut is_output, mut indent) = (false, false, 0);
@@ -148,7 +148,7 @@ fn commands(lines: &[String]) -> Vec<Shown> {
     found
 }
 
-/// Returns true if the lines are those of the page.
+/// Returns true if `lines` match the shown lines, in which `…` matches any number of lines.
 fn is_as_shown(shown: &[&str], lines: &[String]) -> bool {
     let parts: Vec<&[&str]> = shown.split(|line| *line == "…").collect();
     let mut at = 0;
@@ -192,7 +192,7 @@ fn commands_print_what_the_pages_show() {
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        // From the end, so that numbers of lines stay true.
+        // Runs the commands from last to first, so that line numbers stay valid when an output is replaced.
         for one in commands(&lines).into_iter().rev() {
             count += 1;
             let printed = folder.run(&one.command);

@@ -1,5 +1,5 @@
-//! What the command reads, and how it ends: as a process, since it is the process that waits, is ended by a signal, or
-//! has nobody who reads on.
+//! Tests the inputs and exit statuses of the command. The command runs as a process, because a process can block, die
+//! from a signal, or write to a closed pipe.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 use hetdwarf::object::CodeObject;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longer than any command here takes. One that waits for what does not come takes longer.
+/// The time limit for one command. Only a command that waits for input that never comes exceeds it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A folder for files that a test makes.
+/// A temporary folder for the files of a test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -41,7 +41,7 @@ impl Folder {
         self
     }
 
-    /// The command, to be run in this folder.
+    /// Returns the command, set up to run in this folder.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hetdwarf"));
         command.args(arguments).current_dir(&self.0);
@@ -60,7 +60,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a command printed, and its status.
+/// The output and exit status of a finished command.
 #[derive(Debug)]
 struct Ran {
     out: String,
@@ -68,7 +68,7 @@ struct Ran {
     status: Option<i32>,
 }
 
-/// Runs a command to its end, or ends it and fails.
+/// Runs a command to its end. Kills it and fails if it exceeds `PATIENCE`.
 fn finish(mut command: Command, about: &dyn core::fmt::Debug) -> Ran {
     let mut child = command
         .stdout(Stdio::piped())
@@ -105,7 +105,7 @@ fn good() -> Vec<u8> {
     fs::read(demo().join("calls-O2.rocm.hsaco")).unwrap()
 }
 
-/// The same with other bytes at an offset in a section.
+/// Returns the good code object with the bytes at an offset in a section replaced.
 fn patched(section: &str, offset: usize, old: &[u8], new: &[u8]) -> Vec<u8> {
     let mut file = good();
     let object = CodeObject::parse(&file).unwrap();
@@ -118,12 +118,13 @@ fn patched(section: &str, offset: usize, old: &[u8], new: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A first FDE, at 0x10 of `.debug_frame`, whose CIE pointer leads out of the section (DWARF 5 §6.4.1).
+/// Returns a code object whose first FDE, at 0x10 of `.debug_frame`, has a CIE pointer outside of the section (DWARF 5
+/// §6.4.1).
 fn damaged() -> Vec<u8> {
     patched(".debug_frame", 0x14, &[0; 4], &[0, 0, 0xee, 0x0e])
 }
 
-/// An ELF file of the host, without code objects: a header and nothing else.
+/// Returns an ELF file for the host that has only a header and contains no code objects.
 fn host() -> Vec<u8> {
     let mut host = vec![0; 64];
     host[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
@@ -149,7 +150,8 @@ fn pipe(path: &Path) {
 
 const RULES: &str = "--rules=cfi-entry,cfi-cie-pointer";
 
-/// A folder with a good object, its stop, and things that are no files: by name and what they are called.
+/// Creates a folder with a good object, its snapshot, and special files. Returns the name and kind of each special
+/// file.
 fn folder_of_no_files(name: &str) -> (Folder, [(&'static str, &'static str); 4], UnixListener) {
     let folder = Folder::new(name);
     folder
@@ -167,7 +169,7 @@ fn folder_of_no_files(name: &str) -> (Folder, [(&'static str, &'static str); 4],
     (folder, kinds, socket)
 }
 
-/// Every argument that names a file to be read, with every kind of thing that is none.
+/// Passes each kind of special file as every argument that names an input file.
 #[test]
 fn what_is_no_file_is_an_error_and_is_not_waited_for() {
     let (folder, kinds, _socket) = folder_of_no_files("kinds");
@@ -189,7 +191,7 @@ fn what_is_no_file_is_an_error_and_is_not_waited_for() {
             &["eval", "--batch", path],
             &["verify", "good.hsaco", "--baseline", path],
             &["verify", "good.hsaco", "--config", path],
-            // A folder is searched.
+            // A folder is searched for code objects.
             &["verify", path],
         ] {
             let is_searched = arguments == ["verify", "folder"];
@@ -207,11 +209,12 @@ fn what_is_no_file_is_an_error_and_is_not_waited_for() {
     }
 }
 
-/// A line of a batch and a configuration are written by others than who runs the command.
+/// The user who runs the command may not have written the batch or the configuration. Neither may name a pipe or a
+/// device.
 #[test]
 fn what_a_file_names_is_no_pipe_and_no_device() {
     let (folder, kinds, _socket) = folder_of_no_files("named");
-    // Somebody has it open to write, but writes nothing.
+    // The pipe has a writer that never writes.
     let pipe = folder.0.join("pipe");
     let _writer = OpenOptions::new().read(true).write(true).open(pipe);
     for (path, kind) in kinds {
@@ -231,7 +234,7 @@ fn what_a_file_names_is_no_pipe_and_no_device() {
         };
         assert!(ran.err.contains(expected), "{ran:?}");
     }
-    // The file that is looked for.
+    // The configuration file that is found without `--config`.
     let none = Folder::new("no-config");
     none.file("good.hsaco", good());
     self::pipe(&none.0.join("hetdwarf.toml"));
@@ -240,7 +243,7 @@ fn what_a_file_names_is_no_pipe_and_no_device() {
     assert!(ran.err.contains("hetdwarf.toml: this is a pipe"), "{ran:?}");
 }
 
-/// `<(…)` of a shell is a pipe, and so is `/dev/stdin` often. Whoever writes to it may take time.
+/// Checks input from pipes whose writer is slow. A shell's `<(…)` is a pipe, and `/dev/stdin` often is.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_wave_and_a_batch_are_read_from_pipes_and_standard_input() {
@@ -277,7 +280,7 @@ fn a_wave_and_a_batch_are_read_from_pipes_and_standard_input() {
             assert_eq!(found.status.code(), Some(0), "{name}");
         }
     }
-    // A line that does not end, and one that does after too much.
+    // A line of the maximum length, and a line that is one byte too long.
     let mut long = vec![b' '; (16 << 20) - 1];
     long.push(b'\n');
     let fits = feed(&["eval", "--batch", "-"], &long);
@@ -290,8 +293,9 @@ fn a_wave_and_a_batch_are_read_from_pipes_and_standard_input() {
     assert_eq!(ran.err, expected);
 }
 
-/// The output is not read until the file is cut: by then the command waits in the middle of the dump, whose text is
-/// larger than what is kept in pipes and buffers (64 KiB each). A mapped file would end it by a signal.
+/// Cuts the file before the test reads the rest of the output. By then the command is blocked in the middle of the
+/// dump, whose text exceeds the pipe and the buffers (64 KiB each). If the file were mapped, a signal would end the
+/// command.
 #[test]
 fn a_file_that_is_cut_in_the_middle_of_a_dump_is_dumped_to_its_end() {
     let folder = Folder::new("cut");
@@ -320,8 +324,8 @@ fn a_file_that_is_cut_in_the_middle_of_a_dump_is_dumped_to_its_end() {
     assert!(text == expected.out.as_bytes());
 }
 
-/// A file of more than 64 MiB is mapped. The command has opened it, and waits for the wave, when it is cut: what is not there any more
-/// is an error with status 2, and not the end by `SIGBUS`.
+/// Cuts a mapped file (more than 64 MiB) while the command waits for the wave. The missing bytes are an error with
+/// status 2, not a `SIGBUS`.
 #[test]
 fn a_large_file_that_is_cut_is_an_error() {
     let folder = Folder::new("cut-large");
@@ -333,7 +337,7 @@ fn a_large_file_that_is_cut_is_an_error() {
         let file = OpenOptions::new().write(true).open(&path).unwrap();
         file.set_len(length).unwrap();
     };
-    // As it is, grown, and cut to a page while it is read.
+    // The file is unchanged, grown, or truncated to nothing while the command reads it.
     for (length, later, expected) in [
         (100 << 20, 100 << 20, 0),
         (100 << 20, 101 << 20, 0),
@@ -348,7 +352,8 @@ fn a_large_file_that_is_cut_is_an_error() {
             .spawn()
             .unwrap();
         let mut input = child.stdin.take().unwrap();
-        // More than a pipe takes: what is written is read, and before that the object was opened.
+        // This exceeds the capacity of a pipe. When the write returns, the command is reading the wave and has already
+        // opened the object.
         input.write_all(&[b' '; 1 << 18]).unwrap();
         resize(later);
         input.write_all(&wave).unwrap();
@@ -368,7 +373,7 @@ fn a_large_file_that_is_cut_is_an_error() {
     }
 }
 
-/// A file that is replaced while it is read is the one that was opened.
+/// Checks that the command keeps reading the file it opened when another file takes its name.
 #[test]
 fn a_file_that_is_replaced_is_read_as_it_was() {
     let folder = Folder::new("replaced");
@@ -398,7 +403,7 @@ fn a_file_that_is_replaced_is_read_as_it_was() {
     assert_eq!(run(false), run(true));
 }
 
-/// A pipe whose reader is gone.
+/// Returns the write end of a pipe whose reader is closed.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -411,7 +416,7 @@ fn the_status_is_the_same_where_nobody_reads() {
     folder
         .file("good.hsaco", good())
         .file("bad.hsaco", damaged())
-        // The first entry, after a header of 12 bytes, has an abbreviation that there is none of (DWARF 5 §7.5.2).
+        // The first entry, after a header of 12 bytes, has an undefined abbreviation code (DWARF 5 §7.5.2).
         .file("code.hsaco", patched(".debug_info", 12, &[1], &[0x7f]))
         .file("stop.json", fs::read(demo().join("stop.json")).unwrap())
         .file("text", "no object");
@@ -454,7 +459,7 @@ fn the_status_is_the_same_where_nobody_reads() {
             assert_eq!(found.code(), Some(*status), "{arguments:?} {found}");
         }
     }
-    // What is said of baselines goes to standard error.
+    // Messages about baselines go to standard error.
     folder.file("known.json", baseline(["bad.hsaco"]));
     for (option, status) in [("--baseline", 1), ("--write-baseline", 0)] {
         let mut command = folder.command(&["verify", "bad.hsaco", RULES, option, "known.json"]);
@@ -467,7 +472,7 @@ fn the_status_is_the_same_where_nobody_reads() {
     }
 }
 
-/// A baseline of findings that nothing has.
+/// Returns a baseline in which every finding is obsolete.
 fn baseline<P: core::fmt::Display>(paths: impl IntoIterator<Item = P>) -> String {
     let entries: Vec<String> = paths
         .into_iter()
@@ -494,7 +499,7 @@ fn a_check_that_checks_nothing_fails() {
     let nothing = "no code object found";
     let rest = "hetdwarf.toml excludes all code objects in it";
     let left_out = "hetdwarf.toml excludes it, and there is nothing else to check";
-    /// Arguments, the status, and what is said of which path.
+    /// Arguments, the exit status, and the expected messages by path.
     type Case<'a> = (&'a [&'a str], i32, &'a [(&'a str, &'a str)]);
     let cases: &[Case<'_>] = &[
         (&["both"], 0, &[]),
@@ -539,7 +544,7 @@ fn a_check_that_checks_nothing_fails() {
     }
 }
 
-/// Folders in folders whose path is longer than the system takes, `PATH_MAX`.
+/// Nests folders until the path exceeds the limit of the system, `PATH_MAX`.
 #[test]
 fn an_entry_of_a_folder_that_cannot_be_looked_at_is_named() {
     let folder = Folder::new("deep");
@@ -569,7 +574,8 @@ fn patterns_that_are_too_much_are_errors() {
     folder
         .file("good.hsaco", good())
         .file("stop.json", fs::read(demo().join("stop.json")).unwrap());
-    // The first is too much for the library that reads it, the others are for the stack.
+    // A depth of 300 exceeds the limit of the pattern library. A depth of 20,000 would overflow the stack of a
+    // recursive parser.
     for depth in [300, 20_000] {
         let pattern = "{a,b".repeat(depth) + &"}".repeat(depth);
         for arguments in [
@@ -587,7 +593,7 @@ fn patterns_that_are_too_much_are_errors() {
         assert!(ran.err.starts_with("error: c.toml:3: the pattern has "));
         assert!(ran.err.len() < 200, "{}", ran.err.len());
     }
-    // As many patterns as one likes, each of them right, are too many.
+    // Too many patterns are an error even if each is valid.
     let many = "'a',".repeat(1001);
     folder.file("c.toml", format!("[verify]\nexclude = [{many}]"));
     let ran = folder.run(&["verify", "good.hsaco", "--config=c.toml"]);
@@ -636,7 +642,7 @@ fn a_configuration_is_bounded_and_names_only_files_in_its_folder() {
         assert_eq!(ran.status, Some(error.map_or(0, |_| 2)), "{named} {ran:?}");
         assert!(ran.err.contains(error.unwrap_or("")), "{named} {ran:?}");
     }
-    // Nested as deep as one likes, and as large.
+    // Configurations that nest too deeply or are too large.
     for text in [
         format!("a = {}", "[".repeat(100_000)),
         format!("a = {}", "{a=".repeat(60_000)),
@@ -649,7 +655,7 @@ fn a_configuration_is_bounded_and_names_only_files_in_its_folder() {
         assert!(ran.err.len() < 400, "{}", ran.err.len());
     }
     fs::remove_file(folder.0.join("repo/hetdwarf.toml")).unwrap();
-    // It is looked for in the current folder and in 127 above it.
+    // hetdwarf looks for the file in the current folder and its 127 nearest parents.
     folder.file("repo/hetdwarf.toml", "wrong");
     for (depth, status) in [(127, 2), (128, 0)] {
         let deep = folder.0.join("repo").join("d/".repeat(depth));
@@ -662,7 +668,8 @@ fn a_configuration_is_bounded_and_names_only_files_in_its_folder() {
     }
 }
 
-/// With 200,000 entries, what takes a step for each two of them takes longer than anybody waits.
+/// Reads a baseline of 200,000 obsolete entries. An algorithm that compares every two of them would run into the time
+/// limit.
 #[test]
 fn a_long_baseline_of_what_is_gone_is_read_in_linear_time() {
     let folder = Folder::new("baseline");
@@ -678,7 +685,7 @@ fn a_long_baseline_of_what_is_gone_is_read_in_linear_time() {
         "{}",
         ran.err
     );
-    // Those that could not be read are as many, and nothing is said of what was known of them.
+    // The command cannot read 5000 of the files. Their known findings are not reported as no longer found.
     let gone: Vec<String> = (0..5000).map(|number| format!("o/{number:06}.o")).collect();
     let mut arguments = vec!["verify", "o", RULES, "--baseline", "known.json"];
     arguments.extend(gone.iter().map(|path| &**path));
@@ -691,10 +698,10 @@ fn a_long_baseline_of_what_is_gone_is_read_in_linear_time() {
     );
 }
 
-/// A baseline of an older form.
+/// A baseline in an older format.
 const OLD: &str = r#"{"format": "hetdwarf-baseline/1"}"#;
 
-/// A link stays a link, and what is no file is written to.
+/// Checks that a symbolic link stays a link, and that a special file is written to instead of replaced.
 #[test]
 fn a_baseline_takes_the_place_of_the_old_one() {
     let folder = Folder::new("write");
@@ -703,7 +710,7 @@ fn a_baseline_takes_the_place_of_the_old_one() {
     let mut reader = fs::File::open(folder.0.join("known.json")).unwrap();
     let ran = folder.run(&["verify", "bad.hsaco", RULES, "--write-baseline=link"]);
     assert_eq!(ran.status, Some(0), "{ran:?}");
-    // Whoever reads the old one reads it to its end.
+    // A reader that opened the old baseline still sees all of it.
     let mut old = String::new();
     reader.read_to_string(&mut old).unwrap();
     assert_eq!(old, OLD);
@@ -712,25 +719,25 @@ fn a_baseline_takes_the_place_of_the_old_one() {
     assert!(folder.0.join("link").is_symlink());
     let ran = folder.run(&["verify", "bad.hsaco", RULES, "--write-baseline=/dev/stdout"]);
     assert_eq!(ran.status, Some(0), "{ran:?}");
-    // Its paths count from another folder.
+    // Its paths are relative to another folder, so only the text before the first path is compared.
     let start = new.split("\"path\"").next().unwrap();
     assert!(ran.out.starts_with(start), "{ran:?}");
 }
 
-/// The signal that Ctrl-C sends; or one with the same effect, where whoever runs the tests ignores that one, as `nohup` does, and
-/// so all that they start.
+/// Returns the signal of Ctrl-C, or `SIGTERM` where `SIGINT` is ignored. `nohup`, for example, makes every process it
+/// starts ignore `SIGINT`.
 fn interrupt() -> (Signal, i32) {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // Bit 0 is of signal 1.
+    // Bit 0 stands for signal 1.
     match ignored.is_some_and(|mask| mask & 0b10 != 0) {
         true => (Signal::TERM, 15),
         false => (Signal::INT, 2),
     }
 }
 
-/// Whoever interrupts a command finds the file that it was to write, or none: never a part, and nothing beside it.
+/// Checks that an interrupted command leaves its output file complete or absent, and no temporary file.
 #[test]
 fn what_is_interrupted_leaves_nothing_half_done() {
     let (mut stopped, mut finished) = (0, 0);
@@ -753,9 +760,9 @@ fn what_is_interrupted_leaves_nothing_half_done() {
             .collect();
         names.sort();
         match status.code() {
-            // The status says which signal it was.
+            // The status encodes the signal.
             Some(code) if code == 128 + number => stopped += 1,
-            // By the signal itself, before the command had begun.
+            // The signal arrived before the command had installed its handlers.
             None => {
                 assert_eq!(
                     std::os::unix::process::ExitStatusExt::signal(&status),
@@ -786,7 +793,7 @@ fn signal(child: &std::process::Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// What a command says on a terminal, if it was held up for over a second after `pause`.
+/// Returns the output of a command on a terminal. The command is stopped for over a second after `pause`.
 fn said_on_a_terminal(command: &mut Command, pause: Duration) -> String {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
@@ -795,7 +802,7 @@ fn said_on_a_terminal(command: &mut Command, pause: Duration) -> String {
     let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
     let its = OpenOptions::new().write(true).open(name).unwrap();
     let mut child = command.stdout(Stdio::null()).stderr(its).spawn().unwrap();
-    // It has a copy of the terminal's other end as long as it lives.
+    // Until it is replaced, `stderr` keeps the other end of the terminal open.
     command.stderr(Stdio::null());
     std::thread::sleep(pause);
     signal(&child, Signal::STOP);
@@ -803,12 +810,12 @@ fn said_on_a_terminal(command: &mut Command, pause: Duration) -> String {
     signal(&child, Signal::CONT);
     assert!(child.wait().unwrap().success());
     let mut said = Vec::new();
-    // At its end a terminal nobody writes to any more is an error.
+    // Once all writers have closed the terminal, reading fails.
     let _ = fs::File::from(ours).read_to_end(&mut said);
     String::from_utf8(said).unwrap()
 }
 
-/// Whoever waits for over a second is told how far it is, on a line that is gone at the end.
+/// Checks that a command that runs for over a second shows its progress on a line that it erases at the end.
 #[test]
 fn a_long_run_says_how_far_it_is() {
     let folder = Folder::new("progress");
@@ -827,7 +834,7 @@ fn a_long_run_says_how_far_it_is() {
         true
     });
     assert!(is_told);
-    // Nobody looks at what is no terminal.
+    // Without a terminal there is no progress line.
     let ran = folder.run(&["core", "demo.core", "--html", "page.html"]);
     assert_eq!((ran.status, ran.err.as_str()), (Some(0), ""), "{ran:?}");
 }

@@ -1,4 +1,5 @@
-//! What the command writes, and what is left where it cannot: as a process, since signals end processes.
+//! Tests the output files of the command, and the files that remain after a failure. The command runs as a process,
+//! because a signal ends a process.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longer than any command here takes.
+/// The time limit for one command.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 struct Folder(PathBuf);
@@ -36,7 +37,7 @@ impl Folder {
         self
     }
 
-    /// The demo's code object, wave and core.
+    /// Copies the code object, snapshot and core of the built-in example into the folder.
     fn with_demo(&self) -> &Folder {
         for name in ["calls-O2.rocm.hsaco", "stop.json", "demo.core"] {
             fs::copy(demo().join(name), self.0.join(name)).unwrap();
@@ -80,7 +81,7 @@ fn demo() -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join("examples/demo")
 }
 
-/// The status of a command, and what it said.
+/// Waits for a command and returns its exit status and standard error.
 fn end(mut child: Child, about: &dyn core::fmt::Debug) -> (Option<i32>, String) {
     let start = Instant::now();
     let status = loop {
@@ -98,8 +99,8 @@ fn end(mut child: Child, about: &dyn core::fmt::Debug) -> (Option<i32>, String) 
     (status.code(), err)
 }
 
-/// A static archive of many objects, which takes seconds to check or annotate: what is equal is looked at once, so that each has
-/// a number after its end.
+/// Returns a static archive of many objects, which takes seconds to check or annotate. A number after the end of each
+/// object keeps the command from treating them as duplicates.
 fn archive(count: usize) -> Vec<u8> {
     let object = fs::read(demo().join("calls-O2.rocm.hsaco")).unwrap();
     let mut archive = b"!<arch>\n".to_vec();
@@ -121,7 +122,7 @@ fn archive(count: usize) -> Vec<u8> {
     archive
 }
 
-/// Commands whose output `OUT` is to be one of their inputs.
+/// Commands whose output `OUT` is also one of their inputs.
 const OVER_INPUTS: [(&[&str], &str); 11] = [
     (
         &["dump", "calls-O2.rocm.hsaco", "-o", "OUT"],
@@ -199,7 +200,7 @@ const OVER_INPUTS: [(&[&str], &str); 11] = [
     ),
 ];
 
-/// Every output of every command, onto each of its inputs, under three names.
+/// Writes every output of every command over each input, by its name, a hard link and a symbolic link.
 #[test]
 fn no_command_writes_over_what_it_reads() {
     for force in [&[][..], &["--force"]] {
@@ -209,7 +210,7 @@ fn no_command_writes_over_what_it_reads() {
             fs::hard_link(folder.0.join(input), folder.0.join("hard")).unwrap();
             symlink(input, folder.0.join("soft")).unwrap();
             for name in [input, "hard", "soft"] {
-                // Nothing else is there either.
+                // No other file appears or disappears.
                 let (before, names) = (folder.read(input), folder.names());
                 let arguments: Vec<&str> = command
                     .iter()
@@ -229,7 +230,7 @@ fn no_command_writes_over_what_it_reads() {
     }
 }
 
-/// A folder that waves are written into can hold the core that they are read from.
+/// Exports waves into the folder that contains the core, under the core's own name.
 #[test]
 fn an_export_does_not_write_over_its_core() {
     let folder = Folder::new("export");
@@ -243,7 +244,7 @@ fn an_export_does_not_write_over_its_core() {
     assert_eq!(fs::read_dir(folder.0.join("D")).unwrap().count(), 1);
 }
 
-/// Two outputs of one name, and what is of another kind: it is replaced with `--force` only.
+/// Rejects two outputs with one name. Replaces a file of another kind only with `--force`.
 #[test]
 fn outputs_are_files_of_their_own_and_of_their_kind() {
     let folder = Folder::new("kinds");
@@ -259,13 +260,13 @@ fn outputs_are_files_of_their_own_and_of_their_kind() {
     assert!(status == Some(2) && err.contains("--force"), "{err}");
     assert_eq!(folder.read("notes.txt"), b"mine");
     assert_eq!(lanes(&["--svg", "notes.txt", "--force"]).0, Some(0));
-    // Now it is a picture.
+    // By now the file is an SVG picture.
     assert_eq!(lanes(&["--svg", "notes.txt"]).0, Some(0));
     let (status, err) = lanes(&["--html", "notes.txt"]);
     assert!(status == Some(2) && err.contains("an HTML page"), "{err}");
 }
 
-/// A pipe that nobody reads is an error; one that is read gets all of it.
+/// Checks that writing to a pipe without a reader is an error, and that a reader gets the whole output.
 #[test]
 fn a_pipe_is_not_waited_for() {
     let folder = Folder::new("pipe");
@@ -285,7 +286,7 @@ fn a_pipe_is_not_waited_for() {
         let path = path.clone();
         move || fs::read(path).unwrap()
     });
-    // Until the reader has opened it, there is none.
+    // The command fails until the reader has opened the pipe.
     let start = Instant::now();
     while folder.run(&[&annotate[..], &["pipe"]].concat()).0 != Some(0) {
         assert!(start.elapsed() < PATIENCE, "nobody reads");
@@ -293,13 +294,13 @@ fn a_pipe_is_not_waited_for() {
     assert_eq!(reader.join().unwrap(), folder.read("file"));
 }
 
-/// A limit on the size of files is an error of the file, and leaves nothing.
+/// Checks that exceeding the file size limit is an error about the file, and that no file remains.
 #[test]
 fn a_file_that_may_not_be_that_large_leaves_nothing() {
     let folder = Folder::new("limit");
     folder.with_demo();
     let names = folder.names();
-    // Of files of 512 bytes, and of a pipe that is none, for the messages.
+    // The limit is 512 bytes for files. It does not affect the pipe for the messages.
     let script = "ulimit -f 1; exec \"$@\"";
     for arguments in [
         &["annotate", "calls-O2.rocm.hsaco", "-o", "out"][..],
@@ -322,11 +323,11 @@ fn a_file_that_may_not_be_that_large_leaves_nothing() {
     }
 }
 
-/// On a disk that is really full every command that writes a file fails with status 2 and leaves what was there: a file system of
-/// 64 KiB that other files fill, in a mount namespace of its own.
+/// Checks that every command that writes a file fails with status 2 on a full disk and keeps the old file. The disk is
+/// a `tmpfs` of 64 KiB in its own mount namespace, filled by another file.
 #[test]
 fn a_full_disk_leaves_no_half_files() {
-    /// Prints the status, and what is on the disk, both before and after.
+    /// Prints the exit status, and writes the contents of the disk before and after to files.
     const SCRIPT: &str = r#"
         set -e
         mount -t tmpfs -o size=64k none disk
@@ -393,7 +394,7 @@ fn a_full_disk_leaves_no_half_files() {
     }
 }
 
-/// Output that a full device takes none of is an error, also of help.
+/// Checks that writing to a full device is an error, even for the output of `--help`.
 #[test]
 fn a_full_device_is_an_error() {
     let folder = Folder::new("full");
@@ -428,11 +429,12 @@ fn is_ignored(signal: Signal) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // Bit 0 is of signal 1.
+    // Bit 0 stands for signal 1.
     ignored.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
 }
 
-/// `SIGINT` and `SIGTERM` in the middle of long work: the status tells the signal, what was there stays, and nothing is left.
+/// Interrupts long work with `SIGINT` and `SIGTERM`. The exit status encodes the signal, existing files stay, and no
+/// new file remains.
 #[test]
 fn an_interrupted_command_leaves_nothing() {
     let folder = Folder::new("signals");
@@ -446,7 +448,7 @@ fn an_interrupted_command_leaves_nothing() {
         &["annotate", "in.a", "-o", "out"],
     ] {
         for (signal, expected) in [(Signal::INT, 130), (Signal::TERM, 143)] {
-            // Whoever runs the tests may ignore it, as `nohup` does, and so do all that they start.
+            // A parent such as `nohup` may have made the tests, and so the command, ignore `SIGINT`.
             if signal == Signal::INT && is_ignored(signal) {
                 eprintln!("SIGINT is ignored here, and so by the command");
                 continue;
@@ -463,7 +465,7 @@ fn an_interrupted_command_leaves_nothing() {
     }
 }
 
-/// The file has what goes to standard output without `-o`, even if the object is malformed.
+/// Checks that `-o` writes exactly the bytes that go to standard output without it, even for a malformed object.
 #[test]
 fn a_dump_is_written_to_a_file() {
     let folder = Folder::new("dump");
@@ -497,7 +499,7 @@ fn a_dump_is_written_to_a_file() {
                 .unwrap()
         };
         let expected = run(&dump);
-        // The second time there is a dump to be replaced.
+        // The second run replaces an existing dump.
         for _ in 0..2 {
             let found = run(&[&dump[..], &["-o", "out.txt"]].concat());
             assert_eq!(found.status.code(), expected.status.code());

@@ -1,4 +1,5 @@
-//! Standard input as a wave, a code object or a core: the command as a process, since it is the process that has a standard input.
+//! Tests waves, code objects and cores on standard input. The command runs as a process, because only a process has a
+//! standard input.
 #![allow(
     clippy::unwrap_used,
     reason = "helpers of tests: a failure here is a failure of the test"
@@ -8,7 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Runs the command on the built-in example, with `input` as its standard input.
+/// Runs the command on the built-in example with `input` on standard input.
 fn run(arguments: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_hetdwarf"))
         .args(arguments)
@@ -18,7 +19,7 @@ fn run(arguments: &[&str], input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A command that does not read closes the pipe.
+    // The write fails if the command does not read, because it closes the pipe.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -27,7 +28,7 @@ fn demo() -> std::path::PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join("examples/demo")
 }
 
-/// Every command with `--wave` answers the same, wherever the snapshot comes from.
+/// Checks that every command with `--wave` gives the same answer for a file and for standard input.
 #[test]
 fn a_wave_is_read_from_standard_input() {
     let wave = std::fs::read(demo().join("stop.json")).unwrap();
@@ -60,7 +61,7 @@ fn what_is_wrong_with_standard_input_is_said_of_it() {
     }
 }
 
-/// Each answers the same of a file and of standard input, but for its name.
+/// Checks that each command gives the same answer for a file and for standard input, apart from the name.
 #[test]
 fn an_object_is_read_from_standard_input() {
     let object = std::fs::read(demo().join("calls-O2.rocm.hsaco")).unwrap();
@@ -78,13 +79,13 @@ fn an_object_is_read_from_standard_input() {
         assert!(error.contains("standard input: "), "{error}");
         assert!(error.contains("this is an empty file"), "{error}");
     }
-    // As llvm-dwarfdump calls it.
+    // llvm-dwarfdump prints this name.
     let output = run(&["dump", "-", "--style", "llvm"], &object);
     assert!(output.stdout.starts_with(b"-:\tfile format elf64-amdgpu\n"));
 }
 
-/// Compresses without compression: one stored block. Source: RFC 1952, 2.3, and RFC 1951, 3.2.4. The checksum is computed bit by bit, as in
-/// RFC 1952, 8.
+/// Wraps bytes into a gzip file of stored, uncompressed blocks (RFC 1952 §2.3, RFC 1951 §3.2.4). The checksum is
+/// computed bit by bit, as in RFC 1952 §8.
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
     let blocks = bytes.chunks(0xffff);
@@ -108,7 +109,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A core, packed or not, and everything that takes its place: a log and a snapshot.
+/// Reads a core, compressed and uncompressed, and the other inputs of `core`: a log and a snapshot.
 #[test]
 fn a_core_is_read_from_standard_input() {
     let named = |output: &Output, name: &str| {
@@ -140,7 +141,7 @@ fn a_core_is_read_from_standard_input() {
     }
 }
 
-/// The start of a slow pipe is not enough to recognize a core by.
+/// Sends a core in parts, so that the first read returns too little to recognize it.
 #[test]
 fn a_core_may_come_slowly() {
     let core = std::fs::read(demo().join("demo.core")).unwrap();
@@ -160,7 +161,7 @@ fn a_core_may_come_slowly() {
     assert_eq!(output.stdout, run(&["core", "demo.core"], b"").stdout);
 }
 
-/// A program can send a request, wait for its answer, and then send the next.
+/// Checks that each request is answered before the next one arrives.
 #[test]
 fn each_request_of_a_batch_is_answered_when_the_next_is_not_there_yet() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_hetdwarf"))
@@ -175,7 +176,7 @@ fn each_request_of_a_batch_is_answered_when_the_next_is_not_there_yet() {
         writeln!(input, "{{\"expr\": \"lit{number}\", \"id\": {number}}}").unwrap();
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
-        assert!(line.contains(&format!("\"id\":\"{number}\"")), "{line}");
+        assert!(line.contains(&format!("\"id\":{number}")), "{line}");
     }
     drop(input);
     assert!(child.wait().unwrap().success());

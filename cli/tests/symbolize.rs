@@ -1,4 +1,4 @@
-//! `hetdwarf symbolize` as a process: lines of standard input.
+//! Tests `hetdwarf symbolize` as a process that reads lines from standard input.
 #![allow(
     clippy::unwrap_used,
     reason = "helpers of tests: a failure here is a failure of the test"
@@ -15,7 +15,7 @@ fn run(program: &Path, arguments: &[&str], input: &[u8]) -> (Vec<u8>, Option<i32
     let mut child = command(program, arguments).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // It answers while it is asked. A command that does not read closes the pipe.
+    // The program answers while it reads. The write fails if the program does not read, because it closes the pipe.
     let writer = std::thread::spawn(move || drop(pipe.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
@@ -37,7 +37,8 @@ fn own() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_hetdwarf"))
 }
 
-/// Lines as no terminal sends them: empty, with zeros, longer than the buffer of llvm-symbolizer, and without an end.
+/// Compares unusual lines with llvm-symbolizer: empty, with zero bytes, longer than llvm-symbolizer's buffer, and
+/// without an end.
 #[test]
 fn lines_are_those_of_llvm_symbolizer() {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -79,7 +80,7 @@ fn lines_are_those_of_llvm_symbolizer() {
     assert_eq!(ours.1, Some(0));
 }
 
-/// A program can send an address, wait for its answer, and then send the next.
+/// Checks that each address is answered before the next one arrives.
 #[test]
 fn each_line_is_answered_when_the_next_is_not_there_yet() {
     for format in ["text", "json", "llvm"] {
@@ -103,7 +104,7 @@ fn each_line_is_answered_when_the_next_is_not_there_yet() {
     }
 }
 
-/// A log goes through, with what its addresses are.
+/// Checks that a log is copied and its addresses are annotated.
 #[test]
 fn a_log_is_filtered() {
     let log = b"wave 3 at 0x7f0000001a1c\nlocals 0x10, x0x7f0000001a1c, 0x7f0000001a1cz, k+0x4:\n\x1b[1mred\x1b[0m 0:0x1a1c\n";
@@ -122,4 +123,72 @@ fn a_log_is_filtered() {
             format!("\\u{{1b}}[1mred\\u{{1b}}[0m 0:0x1a1c ({place})"),
         ]
     );
+}
+
+/// Returns the text on standard error and the status.
+fn complaint(arguments: &[&str]) -> (String, Option<i32>) {
+    let mut command = command(own(), &[&["symbolize"], arguments].concat());
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    (
+        String::from_utf8(output.stderr).unwrap(),
+        output.status.code(),
+    )
+}
+
+/// If nothing is known about any address, a warning names the part of the command that is probably missing.
+#[test]
+fn a_missing_load_address_or_half_of_a_core_is_named() {
+    let (said, status) = complaint(&[OBJECT, "0x7f4000001a1c", "0x7f4000001a20"]);
+    assert!(
+        said.contains(
+            "no code is known at any of 2 addresses, such as 0x7f4000001a1c; if the code was loaded"
+        ),
+        "{said}"
+    );
+    assert_eq!(status, Some(0));
+    // One address that is known shows that the load address is right.
+    assert_eq!(complaint(&[OBJECT, "0x7f4000001a1c", "0x1a1c"]).0, "");
+    let half = "../../dwarf-tests/fixtures/cores/gfx1100/gpucore.4242";
+    let (said, _) = complaint(&["--core", half, "0x7f4000001b80"]);
+    assert!(
+        said.contains("the host's half of the core: add --core"),
+        "{said}"
+    );
+    let (said, status) = complaint(&[&format!("{OBJECT}@7f4000000000"), "0x7f4000001a1c"]);
+    assert!(
+        said.contains("`7f4000000000` is not a load address; write @0x"),
+        "{said}"
+    );
+    assert_eq!(status, Some(2));
+}
+
+/// Arguments that belong to another command, or to another option, get a hint.
+#[test]
+fn halves_of_a_core_and_names_of_variables_get_hints() {
+    let halves = ["gpucore.4242", "core.4242"];
+    let [gpu, host] = halves.map(|half| format!("../../dwarf-tests/fixtures/cores/gfx1100/{half}"));
+    for (arguments, hint) in [
+        (
+            vec!["vars", "--core", &gpu, &host],
+            format!("hetdwarf vars --core {gpu} --core {host}"),
+        ),
+        (
+            vec!["vars", "--core", "demo.core", "slot"],
+            "hetdwarf vars --core demo.core --name slot".to_owned(),
+        ),
+        (
+            vec!["core", "--core", "demo.core"],
+            "`core` takes its files without --core: hetdwarf core demo.core".to_owned(),
+        ),
+    ] {
+        let mut command = command(own(), &arguments);
+        let output = command.stderr(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(&hint), "{said}");
+        assert!(!said.contains("--force"), "{said}");
+    }
 }

@@ -1,4 +1,4 @@
-//! `verify` in a workflow of GitHub, as a process: what the runner names in the environment.
+//! Tests `verify` in a GitHub workflow as a process, with the variables that the runner sets.
 #![allow(
     clippy::unwrap_used,
     reason = "a failure here is a failure of the test"
@@ -6,7 +6,7 @@
 
 use std::process::Command;
 
-/// The runner names the file, and what earlier steps wrote stays.
+/// Checks that the table is appended to the file that the runner names.
 #[test]
 fn a_workflow_gets_the_table_as_markdown() {
     let file = std::env::temp_dir().join(format!("hetdwarf-step-{}", std::process::id()));

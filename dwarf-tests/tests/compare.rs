@@ -366,6 +366,18 @@ fn the_command_tells_what_fell() {
     );
 }
 
+/// The same source for two targets.
+#[test]
+fn different_targets_are_named() {
+    let [old, new] = ["gfx90a-O2-dwarf4", "gfx1100-O2-gz-zlib"]
+        .map(|name| format!("fixtures/corpus/llvm22/small-{name}.hsaco"));
+    let line = format!("{old} is for gfx90a, {new} is for gfx1100\n");
+    let ran = hetdwarf(["compare", &old, &new]);
+    assert!(ran.out.starts_with(&line), "{}", ran.out);
+    let ran = hetdwarf(["compare", &old, &old]);
+    assert!(!ran.out.contains(" is for "), "{}", ran.out);
+}
+
 /// A wrong path, or a compiler that renames its kernels, must not pass.
 #[test]
 fn nothing_in_common_is_an_error() {

@@ -305,6 +305,27 @@ fn with_file_object(folder: &Folder, uri: &str) {
     std::fs::write(folder.path("merged.core"), spec.build().merged()).unwrap();
 }
 
+/// A stripped copy of a code object that the core has with debugging information would only take answers away.
+#[test]
+fn a_stripped_copy_replaces_nothing() {
+    let folder = Folder::of("gfx1100");
+    let mut stripped = std::fs::read(fixture("waves/calls/calls.rocm.hsaco")).unwrap();
+    // Without `e_shoff`, `e_shnum` and `e_shstrndx`, the file has no sections.
+    stripped[0x28..0x30].fill(0);
+    stripped[0x3c..0x40].fill(0);
+    std::fs::write(folder.path("stripped.hsaco"), stripped).unwrap();
+    let object = folder.path("stripped.hsaco").display().to_string();
+    let whole = document(&core(&folder, GIVEN[0], &["--format", "json"]));
+    let found = document(&core(
+        &folder,
+        GIVEN[0],
+        &["--format", "json", "--object", &object],
+    ));
+    assert_eq!(found["verdict"], whole["verdict"]);
+    let message = found["problems"][0]["message"].as_str().unwrap();
+    assert!(message.starts_with("not used: it is stripped"), "{message}");
+}
+
 /// Only files that the user names are opened, regardless of the core.
 #[test]
 fn code_objects_in_files_are_opened_only_where_asked() {

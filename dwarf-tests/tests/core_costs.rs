@@ -6,7 +6,7 @@ use dwarf_tests::cores::many;
 use hetdwarf::Limits;
 use hetdwarf::gpu_core::{GpuCore, Process};
 use hetdwarf::inspect::Programs;
-use hetdwarf::report::{CoreDocument, CoreRequest, FoundObject};
+use hetdwarf::report::{CoreReport, CoreRequest, FoundObject};
 
 /// The cost of a document.
 #[derive(Clone, Copy, Debug)]
@@ -27,10 +27,10 @@ fn cost(count: u32, request: CoreRequest) -> Cost {
     let meter = core.meter().question();
     let mut document = None;
     let measured = allocation_counter::measure(|| {
-        let of_core = CoreDocument::within(&core, &programs, &found, request, &meter, &mut |_| {});
-        document = Some(of_core);
+        let report = CoreReport::within(&core, &programs, &found, request, &meter, &mut |_| {});
+        document = Some(report);
     });
-    let document = document.unwrap();
+    let document = document.unwrap().document;
     assert_eq!(document.waves.len(), count as usize);
     assert_eq!(document.workgroups.len(), count as usize);
     assert_eq!(document.verdict.kind, "memory-violation");

@@ -214,3 +214,37 @@ fn every_variable_is_the_same_by_all_ways() {
         "{variables} {printed} {children}"
     );
 }
+
+/// In `w03.json` of `structs`, the parameter `r` is in scratch at an offset in s33. Without s33 the wave does not supply what the location needs,
+/// which is no error of the debugging information. Before, each way of asking reported `error`.
+#[test]
+fn a_location_that_needs_a_missing_register_is_unavailable() {
+    let case = dwarf_tests::fixture("waves/structs");
+    let object = case.join("structs.rocm.hsaco");
+    let mut wave = json(&case.join("w03.json"));
+    let given = wave["registers"].as_object_mut().unwrap().remove("s33");
+    assert!(given.is_some());
+    let path =
+        std::env::temp_dir().join(format!("hetdwarf-without-s33-{}.json", std::process::id()));
+    std::fs::write(&path, wave.to_string()).unwrap();
+    let ask = |command: &str, more: &[&str]| -> Json {
+        let mut arguments = vec![command.into(), object.clone().into_os_string()];
+        arguments.extend(["--wave".into(), path.clone().into_os_string()]);
+        arguments.extend(more.iter().map(Into::into));
+        let ran = hetdwarf(arguments);
+        serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err))
+    };
+    let json = ["--lane", "4", "--format", "json"];
+    let document = ask("vars", &[&json[..], &["--name", "r"]].concat());
+    let variable = &document["frames"][0]["variables"][0]["lanes"][0];
+    let printed = &ask("print", &[&json[..], &["r"]].concat())["expressions"][0]["lanes"][0];
+    let used = &ask("print", &[&json[..], &["r->x + 1"]].concat())["expressions"][0]["lanes"][0];
+    for lane in [variable, printed, used] {
+        assert_eq!(lane["state"], "unavailable", "{lane}");
+        let message = lane["message"].as_str().unwrap();
+        let reason = "the contents of register s33 are not available";
+        assert!(message.ends_with(reason), "{message}");
+    }
+    check(&object, &path, &mut Tally::default());
+    std::fs::remove_file(&path).unwrap();
+}

@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use dwarf_tests::{fixture, json, number, package, wave_cases};
-use hetdwarf::arch::Lane;
-use hetdwarf::wave::{Snapshot, Wave};
+use hetdwarf::arch::{AddressSpace, Lane};
+use hetdwarf::wave::{Memory, Snapshot, Wave};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -349,4 +349,38 @@ fn lanes_are_the_work_items_that_the_program_saw() {
         seen > 300 && in_second_waves > 40,
         "{seen} {in_second_waves}"
     );
+}
+
+/// The words of a text between two quotation marks.
+fn quoted(text: &str, mark: char) -> Vec<&str> {
+    text.split(mark).skip(1).step_by(2).collect()
+}
+
+/// Returns the line of a file that contains a text.
+fn line(path: &str, part: &str) -> String {
+    let text = std::fs::read_to_string(package().join("..").join(path)).unwrap();
+    let found: Vec<&str> = text.lines().filter(|line| line.contains(part)).collect();
+    assert_eq!(found.len(), 1, "{path}: {part}");
+    found[0].to_owned()
+}
+
+/// The schema and the documents name the memories, and the address spaces, by the names that the code uses.
+#[test]
+fn the_documents_name_the_memories_that_there_are() {
+    let memories = Memory::ALL.map(Memory::name).to_vec();
+    let enumerated = json(&note("hetdwarf-wave-1.schema.json"));
+    let enumerated = enumerated["$defs"]["region"]["properties"]["space"]["enum"].clone();
+    assert_eq!(enumerated, json!(memories), "the schema");
+    let note = line("spec-notes/snapshot.md", "| `space` |");
+    assert_eq!(quoted(&note, '`')[1..], memories, "{note}");
+    let python = line("python/README.md", "def read_memory(");
+    assert_eq!(quoted(&python, '"'), memories, "{python}");
+
+    let glossary = line("docs/glossary.md", "| address space |");
+    let (list, _) = glossary.split_once(". Addresses").unwrap();
+    let mut named = quoted(list, '`');
+    let mut spaces: Vec<&str> = AddressSpace::ALL.iter().map(|space| space.name()).collect();
+    named.sort_unstable();
+    spaces.sort_unstable();
+    assert_eq!(named, spaces, "{glossary}");
 }

@@ -1,4 +1,5 @@
-//! Tests packages of split units (`.dwp`), and objects that have skeletons and split units in one file.
+//! Tests packages of split units (`.dwp`), objects that have skeletons and split units in one file, and commands about objects without their `.dwo`
+//! files.
 //!
 //! In a package, the offsets of a unit count from its own part of each section. A reader that treats them as section offsets always finds
 //! the entries of the first unit. `fixtures/dwp/README.md` describes how the files were built.
@@ -202,4 +203,167 @@ fn a_damaged_index_does_no_harm() {
     std::fs::remove_dir_all(&folder).unwrap();
     // Slots of the hash table do not matter; counts, columns, offsets and sizes do.
     assert!(refused > 50, "{refused}");
+}
+
+/// The number in the skeleton of `split-gfx90a-O2.hsaco` and in `small.dwo`, as llvm-dwarfdump prints it.
+const DWO_ID: u64 = 0x7bbc_4439_0e0d_6618;
+
+/// A folder with `old.hsaco` and `new.hsaco`, which are equal except for their numbers, their files `old.dwo` and `new.dwo`, and `whole.hsaco`, which
+/// is not split. Both skeletons name `small.dwo`.
+struct Versions(std::path::PathBuf);
+
+impl Versions {
+    fn new(name: &str) -> Versions {
+        let name = format!("hetdwarf-split-{name}-{}", std::process::id());
+        let folder = Versions(std::env::temp_dir().join(name));
+        std::fs::create_dir_all(&folder.0).unwrap();
+        let corpus = |name: &str| std::fs::read(fixture(&format!("corpus/llvm22/{name}"))).unwrap();
+        for (from, to) in [("split-gfx90a-O2.hsaco", "hsaco"), ("small.dwo", "dwo")] {
+            let old = corpus(from);
+            let id = DWO_ID.to_le_bytes();
+            let places = old.windows(8).enumerate().filter(|(_, bytes)| *bytes == id);
+            let places: Vec<usize> = places.map(|(at, _)| at).collect();
+            let [at] = places[..] else {
+                panic!("{from}: {places:?}");
+            };
+            let mut new = old.clone();
+            new[at..at + 8].copy_from_slice(&(DWO_ID + 1).to_le_bytes());
+            std::fs::write(folder.0.join(format!("old.{to}")), old).unwrap();
+            std::fs::write(folder.0.join(format!("new.{to}")), new).unwrap();
+        }
+        std::fs::write(
+            folder.0.join("whole.hsaco"),
+            corpus("small-gfx90a-O2-dwarf4.hsaco"),
+        )
+        .unwrap();
+        folder
+    }
+
+    /// Runs a command. `TMP` stands for the folder.
+    fn run(&self, line: &str) -> Ran {
+        let folder = self.0.to_str().unwrap();
+        let ran = hetdwarf(line.split(' ').map(|word| word.replace("TMP", folder)));
+        Ran {
+            out: ran.out.replace(folder, "TMP"),
+            err: ran.err.replace(folder, "TMP"),
+            ..ran
+        }
+    }
+}
+
+impl Drop for Versions {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const ELSEWHERE: &str =
+    "the debugging information is in another file, small.dwo, which --dwo names";
+
+#[test]
+fn coverage_says_that_a_dwo_file_is_missing() {
+    let files = Versions::new("coverage");
+    let ran = files.run("coverage TMP/old.hsaco");
+    let expected = format!("error: TMP/old.hsaco: {ELSEWHERE}\n");
+    assert_eq!((ran.status, &ran.err), (2, &expected));
+    let json = files.run("coverage TMP/old.hsaco --format json");
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let missing = &json["files"][0]["missing_split"];
+    assert_eq!(
+        (&missing["units"], &missing["name"]),
+        (&1.into(), &"small.dwo".into())
+    );
+    // The other object is counted.
+    let ran = files.run("coverage TMP/whole.hsaco TMP/old.hsaco");
+    assert_eq!((ran.status, &ran.err), (2, &expected));
+    assert!(
+        ran.out
+            .starts_with("TMP/whole.hsaco (gfx90a, 3 functions)\n"),
+        "{}",
+        ran.out
+    );
+    let ran = files.run("coverage TMP/old.hsaco TMP/new.hsaco --dwo TMP/old.dwo --dwo TMP/new.dwo");
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert_eq!(
+        ran.out.matches("(gfx90a, 3 functions)").count(),
+        2,
+        "{}",
+        ran.out
+    );
+    // A file that belongs to no unit is neither counted nor accepted silently. The second copy of a file has nothing new.
+    for (object, dwo, unused) in [
+        ("whole", "old.dwo", "old.dwo"),
+        ("old", "new.dwo", "new.dwo"),
+        ("old", "whole.hsaco", "whole.hsaco"),
+        ("old", "old.dwo --dwo TMP/old.dwo", "old.dwo"),
+    ] {
+        let ran = files.run(&format!("coverage TMP/{object}.hsaco --dwo TMP/{dwo}"));
+        let reason = format!("error: TMP/{unused}: it belongs to no unit of TMP/{object}.hsaco\n");
+        assert!(ran.status == 2 && ran.err.ends_with(&reason), "{}", ran.err);
+        assert!(
+            !ran.out.contains("5 functions") && !ran.out.contains("6 functions"),
+            "{}",
+            ran.out
+        );
+    }
+    // The other commands about one object name it as well.
+    let ran = files.run("eval --object TMP/old.hsaco --dwo TMP/new.dwo --expr lit1");
+    let reason = "error: TMP/new.dwo: it belongs to no unit of TMP/old.hsaco\n";
+    assert_eq!((ran.status, ran.err.as_str()), (2, reason));
+}
+
+#[test]
+fn versions_are_compared_with_their_own_dwo_files() {
+    let files = Versions::new("compare");
+    // Without the file, every function would seem to have lost its variables.
+    let ran = files.run("compare TMP/whole.hsaco TMP/old.hsaco");
+    let expected = format!("error: TMP/old.hsaco: {ELSEWHERE}\n");
+    assert_eq!((ran.status, ran.out.as_str(), &ran.err), (2, "", &expected));
+    let ran = files.run("compare TMP/old.hsaco TMP/new.hsaco --dwo TMP/old.dwo");
+    let expected = format!("error: TMP/new.hsaco: {ELSEWHERE}\n");
+    assert_eq!((ran.status, ran.out.as_str(), &ran.err), (2, "", &expected));
+    // The file is used only for the version that it belongs to.
+    let ran = files.run("compare TMP/whole.hsaco TMP/old.hsaco --dwo TMP/old.dwo");
+    assert!(
+        ran.out.contains("3 functions: ") && ran.err.is_empty(),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    let both = "compare TMP/old.hsaco TMP/new.hsaco --dwo TMP/new.dwo --dwo TMP/old.dwo";
+    let ran = files.run(both);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert!(ran.out.starts_with("3 functions: "), "{}", ran.out);
+    let ran = files.run(&both.replace("new.hsaco", "whole.hsaco"));
+    let reason = "error: TMP/new.dwo: it belongs to no unit of TMP/old.hsaco or TMP/whole.hsaco\n";
+    assert_eq!((ran.status, ran.err.as_str()), (2, reason));
+}
+
+#[test]
+fn verify_says_that_a_dwo_file_was_not_checked() {
+    let files = Versions::new("verify");
+    let ran = files.run("verify TMP/old.hsaco");
+    let warning = "warning: TMP/old.hsaco: the debugging information is in another file, small.dwo, which was not checked; check it by itself\n";
+    assert_eq!((ran.status, ran.err.as_str()), (0, warning));
+    // The record has it, so that it is also in a merged report.
+    let records = files.run("verify TMP/old.hsaco --format jsonl");
+    assert_eq!((records.status, records.err.as_str()), (0, warning));
+    std::fs::write(
+        files.0.join("records.jsonl"),
+        records.out.replace("TMP", files.0.to_str().unwrap()),
+    )
+    .unwrap();
+    for format in ["text", "json"] {
+        let whole = files.run(&format!("verify TMP/old.hsaco --format {format}"));
+        let merged = files.run(&format!("merge TMP/records.jsonl --format {format}"));
+        assert_eq!(
+            (merged.status, merged.out, merged.err.as_str()),
+            (0, whole.out, warning)
+        );
+    }
+    // The file is checked as well.
+    std::fs::rename(files.0.join("old.dwo"), files.0.join("small.dwo")).unwrap();
+    let ran = files.run("verify TMP/old.hsaco TMP/small.dwo");
+    assert_eq!(ran.err, "");
+    assert!(ran.out.contains("2 code objects: "), "{}", ran.out);
 }

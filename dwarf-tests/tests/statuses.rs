@@ -75,14 +75,19 @@ fn write_files(folder: &Path) {
     let hard = dwarf_tests::fixture("lanes/sw-gfx90a-O2/sw-gfx90a-O2.hsaco");
     let profile = dwarf_tests::fixture("profiles/stochastic/4242_results.json");
     let profile = std::fs::read(profile).unwrap();
-    let files: [(&str, Vec<u8>); 14] = [
+    let split = dwarf_tests::fixture("corpus/llvm22/split-gfx90a-O2.hsaco");
+    let mut wave = dwarf_tests::json(&demo.join("stop.json"));
+    wave["registers"].as_object_mut().unwrap().remove("s30");
+    let files: [(&str, Vec<u8>); 16] = [
         ("CUT-PROFILE", profile[..profile.len() - 1000].to_vec()),
         ("PROFILE", profile),
         ("HARD", std::fs::read(hard).unwrap()),
         ("NESTED", nested(9, object.clone())),
         ("UNDESCRIBED", undescribed(&object)),
         ("OBJECT", object),
+        ("SPLIT", std::fs::read(split).unwrap()),
         ("WAVE", read("stop.json")),
+        ("CUT-WAVE", wave.to_string().into_bytes()),
         ("CUT-CORE", core[..core.len() / 2].to_vec()),
         ("CORE", core),
         ("CUT-LOG", log.as_bytes()[..cut].to_vec()),

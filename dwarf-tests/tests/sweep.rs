@@ -204,7 +204,7 @@ fn look_at(frame: &StopFrame<'_, '_, '_>, lanes: &[Lane], place: &str, tally: &m
                     }
                     Ok(_) => panic!("{place} {name}: {state:?}"),
                 },
-                ValueState::Unavailable | ValueState::Inactive => {
+                ValueState::Unavailable(_) | ValueState::Inactive => {
                     panic!("{place} {name}: {state:?} in a wave of zeros")
                 }
                 ValueState::Ok | ValueState::Partial => {

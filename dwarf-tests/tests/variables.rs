@@ -111,7 +111,7 @@ fn compare(
         ValueState::Ok | ValueState::Partial => {}
         // `lost.rs` compares values without a location.
         ValueState::OptimizedOut
-        | ValueState::Unavailable
+        | ValueState::Unavailable(_)
         | ValueState::Entry
         | ValueState::LastKnown => return Ok(Shown::Not),
         ValueState::Ambiguous(_) => return Ok(Shown::Ambiguous),

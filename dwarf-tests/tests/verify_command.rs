@@ -153,7 +153,8 @@ fn the_status_is_the_worst_that_was_found() {
         (&["TMP/bad.hsaco", "TMP/text"], 2),
         (&["TMP/bad.hsaco", "TMP/missing"], 2),
         (&["TMP/bad.hsaco", "--warn=cfi-*"], 0),
-        (&["TMP/bad.hsaco", "--allow=cfi-*"], 0),
+        // No rule is left.
+        (&["TMP/bad.hsaco", "--allow=cfi-*"], 2),
         (
             &[
                 "TMP/bad.hsaco",
@@ -504,6 +505,85 @@ fn rules_are_explained_and_wrong_names_corrected() {
             format!("error: {option}: there is no rule `cfi-entyr`; did you mean `cfi-entry`?\n")
         );
     }
+    // A name is completed before a similar one is suggested.
+    for (wrong, meant) in [
+        ("loc-lost", "loc-lost-value"),
+        ("lost", "loc-lost-value"),
+        ("cfi", "cfi-*"),
+        ("cfi-c", "cfi-c*"),
+        ("machine", "machine-code"),
+    ] {
+        let ran = hetdwarf(["verify", "--explain", wrong]);
+        let expected =
+            format!("error: --explain: there is no rule `{wrong}`; did you mean `{meant}`?\n");
+        assert_eq!((ran.status, ran.err), (2, expected));
+    }
+    let list = hetdwarf(["verify", "--list", "--rules", "loc-*"]).out;
+    let ids = Rule::all().map(|rule| rule.id);
+    assert_eq!(
+        list.lines().count(),
+        ids.filter(|id| id.starts_with("loc-")).count()
+    );
+    // An object is not a snapshot or a baseline, and a check of nothing does not pass.
+    let object = fixture("waves/calls-O2/calls-O2.rocm.hsaco");
+    let object = object.to_str().unwrap();
+    for (arguments, expected) in [
+        (
+            &["verify", object, "--baseline", object][..],
+            "this is a code object, not a baseline (JSON)",
+        ),
+        (
+            &["lane-pc", object, "--wave", object],
+            "this is a code object, not a wave snapshot (JSON)",
+        ),
+        (
+            &["verify", object, "--rules", "cfi-entry", "--allow", "cfi-*"],
+            "no rule is left to check: --rules, --allow, --profile and hetdwarf.toml together exclude all",
+        ),
+        (
+            &[
+                "verify",
+                object,
+                "--baseline",
+                "fixtures/waves/structs/w00.json",
+            ],
+            "this is not a baseline, which --write-baseline writes: ",
+        ),
+        (
+            &["compare", object, object, "--tolerance", "-1"],
+            "expected a number from 0 to 100",
+        ),
+        (
+            &["eval", "DW_OP_lit1"],
+            "--expr takes the expression: hetdwarf eval --expr 'DW_OP_lit1'",
+        ),
+        (
+            &["core", "--core", "x.core"],
+            "`core` takes its files without --core: hetdwarf core ",
+        ),
+        (
+            &["eval", "--expr", "DW_OP_const1u"],
+            "expected a number after `DW_OP_const1u`, found nothing",
+        ),
+    ] {
+        let ran = hetdwarf(arguments.iter().copied());
+        assert!(
+            ran.status == 2 && ran.err.contains(expected),
+            "{arguments:?}: {}",
+            ran.err
+        );
+        assert!(!ran.err.contains("similar argument"), "{}", ran.err);
+    }
+    for (arguments, expected) in [
+        (
+            ["--hex", "ff"],
+            "unknown-operation: at byte 0: unknown operation 0xff",
+        ),
+        (["--expr", "deref"], "needs 1 stack entry, found 0"),
+    ] {
+        let ran = hetdwarf(["eval"].iter().chain(&arguments).copied());
+        assert!(ran.status == 1 && ran.out.contains(expected), "{}", ran.out);
+    }
     for arguments in [
         &[][..],
         &["--list", "x.hsaco"],
@@ -598,6 +678,64 @@ fn sarif_schema() -> Value {
         schema["$id"]
     );
     schema
+}
+
+/// Two files with the same errors share findings as text. In a `JUnit` report both fail, also if it is merged from records.
+#[test]
+fn every_file_with_an_error_fails_in_junit() {
+    let folder = Folder::new("junit-groups");
+    folder.file("a.hsaco", good()).file("b.hsaco", good());
+    let rule = "--rules=cfi-inactive-lanes-only";
+    let text = folder.verify(&["TMP", rule]).out;
+    assert!(text.contains("2 code objects: 2 errors, "), "{text}");
+    let report = folder.verify(&["TMP", rule, "--format=junit"]).out;
+    for name in ["a", "b"] {
+        let suite = format!("<testsuite name=\"TMP/{name}.hsaco\" tests=\"2\" failures=\"2\" ");
+        assert!(report.contains(&suite), "{report}");
+    }
+    let records = folder.verify(&["TMP", rule, "--format=jsonl"]).out;
+    folder.file("records.jsonl", records);
+    let merged = hetdwarf(["merge", &folder.path("records.jsonl"), "--format=junit"]);
+    assert_eq!((merged.status, merged.out), (1, report));
+}
+
+/// Another kind of file has one error per line. Only the first are printed.
+#[test]
+fn a_file_that_is_not_of_records_is_not_read_to_the_end() {
+    let folder = Folder::new("no-records");
+    folder
+        .file("good.hsaco", good())
+        .file("report.sarif", "{\n".repeat(50));
+    let record = folder
+        .verify(&["TMP/good.hsaco", RULES, "--format=jsonl"])
+        .out;
+    // Wrong lines among records are all printed.
+    let mixed = format!("wrong\nwrong\n{record}wrong\n").replace("TMP", folder.0.to_str().unwrap());
+    folder.file("mixed.jsonl", mixed);
+    let ran = hetdwarf([
+        "merge",
+        &folder.path("report.sarif"),
+        &folder.path("mixed.jsonl"),
+    ]);
+    assert_eq!(ran.status, 2);
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(lines.len(), 10 + 1 + 3, "{}", ran.err);
+    assert!(
+        lines[9].contains("report.sarif:10: malformed record"),
+        "{}",
+        lines[9]
+    );
+    assert!(
+        lines[10].contains("report.sarif: the rest of the file is not read; "),
+        "{}",
+        lines[10]
+    );
+    assert!(
+        ran.out
+            .ends_with("1 code object: 0 errors, 0 warnings, 0 notes\n"),
+        "{}",
+        ran.out
+    );
 }
 
 /// The output is valid for a schema in use, the schema of Jenkins' xUnit plugin.

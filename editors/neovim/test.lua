@@ -1,8 +1,9 @@
--- Opens the demo's core in Neovim, by the lines of docs/editor.md, and checks what nvim-dap has of it. `.ci/editor` runs it.
+-- Opens the demo's core in Neovim with the configuration in docs/editor.md, and checks the state of nvim-dap. `.ci/editor` runs
+-- this test.
 --
 --   NVIM_DAP   the folder of nvim-dap
 --   ROOT       the folder of the project
---   PATH       has the command hetdwarf
+--   PATH       must contain the command hetdwarf
 local root = os.getenv('ROOT')
 vim.opt.runtimepath:append(os.getenv('NVIM_DAP'))
 
@@ -17,7 +18,7 @@ local function wait(what, condition)
   check(what .. ': it did not happen within 20 seconds', vim.wait(20000, condition, 20))
 end
 
--- The lines that the documentation tells.
+-- The configuration from the documentation.
 local text = table.concat(vim.fn.readfile(root .. '/docs/editor.md'), '\n')
 assert(loadstring(text:match('```lua\n(.-)```')))()
 
@@ -40,7 +41,7 @@ check('its name', session.threads[3].name == 'wave 1:381:(2,0,0)/0 k  memory vio
 local names = vim.tbl_map(function(frame) return frame.name end, session.threads[3].frames)
 check('its frames', table.concat(names, ' ') == 'leaf mid k k')
 
--- A command or an expression of the REPL.
+-- Sends a command or an expression to the REPL, and returns the answer.
 local function answer(expression)
   local found
   session:request('evaluate', { expression = expression, context = 'repl', frameId = session.current_frame.id }, function(err, body)

@@ -1,7 +1,7 @@
-# hetdwarf_annotate(TARGET): after TARGET is linked, adds to its code objects where the lanes are that EXEC has switched off.
+# hetdwarf_annotate(TARGET): adds the positions of inactive lanes to the code objects of TARGET after it is linked.
 #
-# TARGET is linked by clang for amdgcn (a code object), or is a static library or object whose members hold code objects. HETDWARF
-# names the command; without it the one in PATH is taken.
+# TARGET is a code object that clang links for amdgcn, or a static library or object whose members contain code objects.
+# HETDWARF names the command. By default it is found in PATH.
 
 find_program(HETDWARF hetdwarf DOC "The command that annotates code objects")
 
@@ -10,7 +10,7 @@ function(hetdwarf_annotate target)
     message(WARNING "hetdwarf is not found: ${target} will not say where its lanes are")
     return()
   endif()
-  # The output has to be another file; it replaces the input only if it was written.
+  # The output must be another file. It replaces the input only if it was written completely.
   add_custom_command(TARGET ${target} POST_BUILD
     COMMAND "${HETDWARF}" annotate "$<TARGET_FILE:${target}>" -o "$<TARGET_FILE:${target}>.annotated"
     COMMAND "${CMAKE_COMMAND}" -E rename "$<TARGET_FILE:${target}>.annotated" "$<TARGET_FILE:${target}>"

@@ -36,7 +36,7 @@ impl RelocateWriter for Section {
     }
 }
 
-/// A compilation unit without functions.
+/// Returns a compilation unit without functions.
 pub(crate) fn dwarf() -> (Dwarf, UnitId) {
     let encoding = Encoding {
         format: Format::Dwarf32,
@@ -52,7 +52,7 @@ pub(crate) fn dwarf() -> (Dwarf, UnitId) {
     (dwarf, id)
 }
 
-/// The address of an instruction of the function, as a relocation.
+/// Returns the address of an instruction in the function, as a relocation.
 pub(crate) fn address(offset: i64) -> Address {
     Address::Symbol {
         symbol: 0,
@@ -60,7 +60,7 @@ pub(crate) fn address(offset: i64) -> Address {
     }
 }
 
-/// The address of a label of the function.
+/// Returns the address of a label in the function.
 pub(crate) fn label(label: &Label) -> Address {
     match label {
         Label::Offset(offset) => address(offset.cast_signed()),
@@ -68,7 +68,7 @@ pub(crate) fn label(label: &Label) -> Address {
     }
 }
 
-/// Writes the file with one function, the symbol 0 of `dwarf`.
+/// Writes an object file with one function, which is symbol 0 of `dwarf`.
 pub(crate) fn write(
     name: &str,
     code: &[u8],
@@ -155,7 +155,7 @@ pub(crate) fn write(
     Ok(bytes)
 }
 
-/// `R_AMDGPU_ABS64` or `R_AMDGPU_ABS32` (USAGE "Relocation Records").
+/// Returns an `R_AMDGPU_ABS64` or `R_AMDGPU_ABS32` relocation (USAGE "Relocation Records").
 fn relocation(offset: u64, size: u8, symbol: SymbolId, addend: i64) -> object::write::Relocation {
     let r_type = elf::RelocationType(if size == 8 { 3 } else { 6 });
     let flags = RelocationFlags::Elf { r_type };

@@ -1,5 +1,5 @@
-//! A compiler's view: one relocatable object with call frame information, a location list, lane PCs and relocations.
-//! Run it with `cargo run --example emit_object`. `file.rs` has what does not depend on the function: the object writer.
+//! Writes a relocatable object with call frame information, a location list, lane PCs and relocations, as a compiler would. Run it with
+//! `cargo run --example emit_object`. `file.rs` contains the object writer, which works for any function.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 mod file;
@@ -7,7 +7,7 @@ mod file;
 use file::Result;
 use gimli::constants::*;
 use gimli::write::{AttributeValue as Value, Expression, Location, LocationList, Unit};
-use hetdwarf::arch::{Register, ScratchAddressing, WaveSize};
+use hetdwarf::arch::{Processor, Register, WaveSize};
 use hetdwarf::expr::{Builder, Encoding};
 use hetdwarf::frame::write::{
     Common, FrameBytes, FrameTable, FunctionFrame, ReturnAddress, Start, Target,
@@ -43,10 +43,10 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Call frame information: where the caller's registers are at each address.
+/// Writes the call frame information: the location of the caller's registers at each address.
 fn call_frames() -> Result<FrameBytes> {
-    let (wave_size, scratch) = (WAVE, ScratchAddressing::Buffer);
-    let target = Target { wave_size, scratch };
+    let gfx1030 = Processor::by_name("gfx1030").ok_or("no such processor")?;
+    let target = Target::of(gfx1030, WAVE)?;
     let s = |number| Register::sgpr(number).ok_or("no such register");
     let (exec, s4, sp, ra) = (Register::EXEC_32, s(4)?, s(32)?, s(30)?);
     let mut frame = FunctionFrame::new(target, &Common::new(), Start::symbol("choose"), SIZE)?;
@@ -59,7 +59,7 @@ fn call_frames() -> Result<FrameBytes> {
     Ok(FrameTable::new().add(frame).write()?)
 }
 
-/// Adds the function, its variable `r`, which is in v2 once it is computed, and where lanes wait.
+/// Adds the function, its variable `r`, which is in v2 from its computation on, and the positions of inactive lanes.
 fn describe(unit: &mut Unit) -> Result<()> {
     let function = unit.add(unit.root(), DW_TAG_subprogram);
     let int = unit.add(unit.root(), DW_TAG_base_type);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes particles.hsaco and waves.json: compiles particles.hip, adds call frame information, and emulates eight waves.
 
-Needs clang-22, ld.lld-22 and llvm-objdump-22. The emulator knows the instructions of this program and refuses any other.
+Needs clang-22, ld.lld-22 and llvm-objdump-22. The emulator supports only the instructions of this program and rejects all others.
 `truth` in waves.json is computed from the source, not by the emulator.
 """
 import json
@@ -16,7 +16,7 @@ LANES = 32
 LOAD = 0x7F40_0000_0000
 ARGUMENTS, SLOTS, POSITION, CELLS = 0x7F10_0000_0000, 0x7F20_0000_0000, 0x7F20_0001_0000, 0x7F20_0002_0000
 CELLS_BYTES = 64 * 32 * 4
-# Where each wave is stopped: the line of the source, and how many instructions of that line to run first.
+# The stop of each wave: the source line, and the number of instructions of that line to run first.
 STOPS = [("19", 5), ("13", 1), ("14", 1), ("13", 3), ("23", 2), ("25", 0), ("14", 0), ("19", 5)]
 FAULT = 2
 # The lanes of the faulted wave whose particle is outside of the grid.
@@ -56,7 +56,7 @@ def build():
 
 
 def disassemble():
-    """The instructions by address: mnemonic, operands, size and line."""
+    """Returns the instructions by address (mnemonic, operands, size and line), and the address of the kernel."""
     code, line, addresses = {}, None, []
     for text in run("llvm-objdump-22", "-d", "-l", "particles.hsaco").splitlines():
         if found := re.match(r"; \./particles\.hip:(\d+)", text):
@@ -115,7 +115,7 @@ class Wave:
         return self.scalar(text)
 
     def each(self, text, function):
-        """Writes a vector register or a pair in the active lanes, after all of them are computed."""
+        """Computes a value in every active lane, then writes the values to a vector register or a pair."""
         values = {lane: function(lane) for lane in range(LANES) if self.exec >> lane & 1}
         found = re.fullmatch(r"v(\d+)|v\[(\d+):\d+\]", text)
         for lane, value in values.items():
@@ -149,7 +149,7 @@ class Wave:
         self.faults.append((self.pc, lane, address))
 
     def simple(self, mnemonic, operands):
-        """One operation on vectors, as both halves of a dual instruction have it."""
+        """Returns the function of a vector operation, which can also be one half of a dual instruction."""
         a = operands[1:]
         at = self.vector
         name = re.sub(r"^v_dual_", "v_", re.sub(r"_e(32|64)$", "", mnemonic))
@@ -210,7 +210,7 @@ class Wave:
                 if self.exec >> lane & 1:
                     self.store(lane, self.vector(a[0], lane), self.vector(a[1].split()[0], lane))
         else:
-            # Both halves read before either writes.
+            # Both halves of a dual instruction read before either writes.
             done = [(operands[0], self.simple(mnemonic, operands)) for mnemonic, operands in split]
             values = [(target, {lane: f(lane) for lane in range(LANES) if self.exec >> lane & 1}) for target, f in done]
             for target, of_lanes in values:

@@ -1,8 +1,8 @@
-"""A compiler's view from Python: writes a relocatable object with call frame information and lane PCs, and checks it.
+"""Writes a relocatable object with call frame information and lane PCs, as a compiler would, and checks it.
 
     python emit_object.py [OUT]
 
-The function comes from `examples/emit_object`. It is given as a control-flow graph. `relocatable` writes ELF files, for any function.
+The function is the one in `examples/emit_object`, described as a control-flow graph. `relocatable` writes an ELF file for any function.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BLOCKS = [
 
 
 def call_frames() -> tuple[bytes, list[hetdwarf.Relocation]]:
-    """Where the caller's registers are at each address."""
+    """Writes the location of the caller's registers at each address."""
     writer = hetdwarf.CfiWriter("gfx1030", 32)
     writer.function("choose", len(CODE))
     writer.cfa_from_register(0, "s32")
@@ -48,7 +48,7 @@ def call_frames() -> tuple[bytes, list[hetdwarf.Relocation]]:
 
 
 def lanes() -> dict[str, tuple[bytes, list[hetdwarf.Relocation]]]:
-    """Where lanes wait that are not active."""
+    """Writes the positions of inactive lanes."""
     writer = hetdwarf.LanePcWriter()
     refused = writer.graph("choose", "choose", "choose_end", 32, BLOCKS)
     assert not refused, refused
@@ -56,14 +56,14 @@ def lanes() -> dict[str, tuple[bytes, list[hetdwarf.Relocation]]]:
 
 
 def relocatable(function: str, code: bytes, flags: int, debug: dict[str, tuple[bytes, list[hetdwarf.Relocation]]]) -> bytes:
-    """An ELF file of one function and some sections, whose relocations name the function, a section, or None for their own section."""
+    """Writes an ELF file with one function and some sections. Each relocation names the function, a section, or None for its own section."""
     strings = bytearray(b"\0")
 
     def string(text: str) -> int:
         strings.extend(text.encode() + b"\0")
         return len(strings) - len(text) - 1
 
-    # Symbol and section N are the same, as each section has a symbol; the function comes last.
+    # Each section has a symbol with the section's number. The function's symbol comes last.
     number = {name: index for index, name in enumerate([".text", *debug], 1)}
     last = len(number) + 1
     symbols = bytes(24) + b"".join(struct.pack("<IBBHQQ", 0, 3, 0, index, 0, 0) for index in number.values())
@@ -90,7 +90,7 @@ def relocatable(function: str, code: bytes, flags: int, debug: dict[str, tuple[b
         headers += struct.pack("<IIQQQQIIQQ", name_at, kind, section_flags, 0, len(out), len(data), link, info, alignment, entry)
         out += data
     out.extend(bytes(-len(out) % 8))
-    # ET_REL of EM_AMDGPU, for ELFOSABI_AMDGPU_HSA and version 5 of code objects.
+    # ET_REL for EM_AMDGPU, ELFOSABI_AMDGPU_HSA and version 5 of code objects.
     start = struct.pack("<4sBBBBB7x", b"\x7fELF", 2, 1, 1, 64, 3)
     out[:64] = start + struct.pack("<HHIQQQIHHHHHH", 1, 224, 1, 0, 0, len(out), flags, 64, 0, 0, 64, len(sections) + 1, len(sections))
     return bytes(out + headers)

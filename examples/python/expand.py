@@ -1,5 +1,7 @@
-"""A view of variables, as a debugger unfolds it: every variable of every frame in every lane, with its members, elements and what its
-pointers point to; the types they are made of; and the addresses of a line.
+"""Expands variables like the variable view of a debugger.
+
+Prints each variable of each frame in each lane, with its members, elements and pointer targets. Then prints their types, and the addresses of
+each frame's line.
 
     python expand.py OBJECT SNAPSHOT [DEPTH]
 """
@@ -11,12 +13,12 @@ from typing import Any, Iterator, Union
 
 import hetdwarf
 
-# States in which there is a value, or some of it.
+# States with a value or a part of one.
 READABLE = ("ok", "partial", "entry", "last-known")
 
 
 def lines(value: Union[hetdwarf.Part, tuple[hetdwarf.Variable, int]], depth: int, indent: int = 0) -> Iterator[str]:
-    """A value in a lane: its state, text and bytes, or why there is none; then its parts, further to the right."""
+    """Yields a value in a lane: its state, text and bytes, or the reason for their absence. Then yields its parts, indented."""
     if isinstance(value, tuple):
         variable, lane = value
         state, message = variable.state(lane), variable.message(lane)
@@ -36,7 +38,7 @@ def lines(value: Union[hetdwarf.Part, tuple[hetdwarf.Variable, int]], depth: int
 
 
 def type_lines(type: hetdwarf.Type, depth: int = 4, indent: int = 0) -> Iterator[str]:
-    """A type, and what it is made of. A type can refer to itself, so that there is an end to it."""
+    """Yields a type and the types that it consists of. A depth is needed because a type can refer to itself."""
     space = f" into {type.address_space}" if type.address_space else ""
     yield " " * indent + f"{type.kind} {type.name} of {type.size} bytes{space}" + "".join(f" [{count}]" for count in type.dimensions)
     if depth == 0:
@@ -55,7 +57,7 @@ def type_lines(type: hetdwarf.Type, depth: int = 4, indent: int = 0) -> Iterator
 
 
 def stop_lines(stop: hetdwarf.Stop, depth: int) -> Iterator[str]:
-    """All values of a stop, and the type of each variable."""
+    """Yields all values of a stop."""
     for frame in stop:
         for variable in frame.variables:
             for lane in range(variable.wave_size):

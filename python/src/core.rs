@@ -7,7 +7,7 @@ use pyo3::types::PyTuple;
 
 use hetdwarf::arch::LoadAddress;
 use hetdwarf::eval::Reading;
-use hetdwarf::report::{CoreDocument, CoreRequest, FoundObject};
+use hetdwarf::report::{CoreReport, CoreRequest, FoundObject};
 use hetdwarf::wave::Wave;
 use hetdwarf_owned::LoadedCore;
 
@@ -111,9 +111,9 @@ impl Core {
                     core.code_objects().iter().map(FoundObject::from).collect();
                 let request = CoreRequest::default().fault_address(fault_address);
                 let meter = core.meter().question();
-                let document =
-                    CoreDocument::within(core, programs, &objects, request, &meter, &mut |_| {});
-                serde_json::to_value(&document)
+                let report =
+                    CoreReport::within(core, programs, &objects, request, &meter, &mut |_| {});
+                serde_json::to_value(&report.document)
             })
         });
         let value = found.map_err(|error| Error::new_err(error.to_string()))?;

@@ -49,7 +49,7 @@ pub struct Finding {
 
 impl Finding {
     pub fn new(finding: LibraryFinding) -> Finding {
-        let (file, line) = finding.source.unzip();
+        let source = finding.source.as_ref();
         Finding {
             rule: finding.rule.id.to_owned(),
             severity: finding.severity.name().to_owned(),
@@ -60,8 +60,8 @@ impl Finding {
             offset: finding.offset,
             pc: finding.pc,
             function: finding.function.map(|name| name.raw().to_owned()),
-            file: file.map(|file| file.raw().to_owned()),
-            line,
+            file: source.map(|source| source.file.raw().to_owned()),
+            line: source.map(|source| source.line),
         }
     }
 }

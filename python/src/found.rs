@@ -97,7 +97,7 @@ impl LaneValue {
         let state = value.state(lane);
         let message = lane_message(frame, value, &state).unwrap_or_default();
         let error = match &state {
-            ValueState::Error(error) => Some(error.clone()),
+            ValueState::Error(error) | ValueState::Unavailable(Some(error)) => Some(error.clone()),
             _ => None,
         };
         let is_readable = state.kind().is_readable();
@@ -209,7 +209,7 @@ pub fn expression(
             message: lane.message().unwrap_or_default(),
             error: match &lane.value {
                 Err(NoValue::Variable {
-                    state: ValueState::Error(error),
+                    state: ValueState::Error(error) | ValueState::Unavailable(Some(error)),
                     ..
                 }) => Some(error.clone()),
                 _ => None,

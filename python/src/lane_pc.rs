@@ -73,6 +73,18 @@ fn field<'py>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<Bound<'p
     Ok(found.filter(|found| !found.is_none()))
 }
 
+/// Fails if a dict has a key other than these, which may be misspelt.
+fn check_keys(dict: &Bound<'_, PyDict>, what: &str, known: &[&str]) -> PyResult<()> {
+    for key in dict.keys() {
+        let name = key.extract::<String>();
+        if !name.is_ok_and(|name| known.contains(&name.as_str())) {
+            let message = format!("{what} has {}, not {}", known.join(", "), key.repr()?);
+            return Err(PyTypeError::new_err(message));
+        }
+    }
+    Ok(())
+}
+
 /// Returns the entries of a list field, or none if the field is left out.
 fn entries<'py>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<Vec<Bound<'py, PyAny>>> {
     match field(dict, name)? {
@@ -130,6 +142,7 @@ fn region(value: &Bound<'_, PyAny>, depth: u32) -> PyResult<Region> {
     let dict = value
         .cast::<PyDict>()
         .map_err(|_| wrong("a region is a dict with masks and phases"))?;
+    check_keys(dict, "a region", &["masks", "phases"])?;
     let mut masks = Vec::new();
     for entry in entries(dict, "masks")? {
         let (start, end, place): (u64, u64, Bound<'_, PyAny>) = entry.extract()?;
@@ -145,6 +158,7 @@ fn region(value: &Bound<'_, PyAny>, depth: u32) -> PyResult<Region> {
 fn phase(value: &Bound<'_, PyAny>, depth: u32) -> PyResult<Phase> {
     let dict = value.cast::<PyDict>();
     let dict = dict.map_err(|_| wrong("a phase is a dict with code, wait, name and regions"))?;
+    check_keys(dict, "a phase", &["code", "wait", "name", "regions"])?;
     let code = field(dict, "code")?.ok_or_else(|| wrong("a phase has code: (start, end)"))?;
     let (start, end): (u64, u64) = code.extract()?;
     let name = field(dict, "name")?

@@ -25,7 +25,7 @@ ATE |= {"utf": 0x10, "signed_fixed": 0xD}
 
 @dataclass(eq=False)
 class Die:
-    """An entry. An attribute's number is data, its text a string, its bytes an expression, and another entry a reference."""
+    """A debugging information entry. Numbers are written as data, texts as strings, bytes as expressions, and other entries as references."""
 
     tag: str
     attributes: dict[str, Union[int, str, bytes, "Die"]] = field(default_factory=dict)
@@ -178,7 +178,7 @@ def make(variables: list[tuple[Die, list[bytes]]], types: list[Die] | None = Non
     entries = []
     for index, (ty, lanes) in enumerate(variables):
         (size,) = {len(lane) for lane in lanes}
-        # All lanes share the only value.
+        # A single value is shared by all lanes.
         step, count = (0, 1) if len(lanes) == 1 else (size, LANES)
         entries.append(Die("variable", {"name": f"v{index}", "type": ty, "location": _lane_location(len(memory), step)}))
         for lane in range(count):

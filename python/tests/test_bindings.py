@@ -1,4 +1,4 @@
-"""Tests the package as a citizen of Python: exceptions, threads, memory, and the process."""
+"""Tests how the package behaves in a Python process: exceptions, threads, memory, and other processes."""
 
 from __future__ import annotations
 
@@ -187,6 +187,11 @@ def test_the_spaces_of_memory_are_those_of_the_readme() -> None:
                 assert frame.variables is not None
             asked |= counting.spaces
     assert asked and asked <= set(named)
+    # Every memory, by the number of its address space (USAGE "Address Space Identifier").
+    for number, name in zip((0, 2, 3, 6), named):
+        counting = Counting(FIXTURES / "waves" / "structs" / "w00.json")
+        hetdwarf.evaluate(f"DW_OP_lit16, DW_OP_lit{number}, DW_OP_LLVM_form_aspace_address", counting, read=32)
+        assert counting.spaces == {name}
 
 
 def ran(*arguments: Any, **more: Any) -> Any:
@@ -202,6 +207,54 @@ def test_the_command_writes_no_colours_into_pipes(structs: Path) -> None:
             assert b"\x1b" not in done.stdout + done.stderr, asked
     shown = ran("--help", env={**os.environ, "CLICOLOR_FORCE": "1"})
     assert b"\x1b" in shown.stdout
+
+
+def test_the_command_writes_no_colours_into_files(structs: Path, tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "CLICOLOR_FORCE")}
+    questions: list[list[Any]] = [["--help"], ["verify", structs / "structs.rocm.hsaco"], ["nonsense"]]
+    for asked in questions:
+        with open(tmp_path / "out", "wb") as out, open(tmp_path / "err", "wb") as err:
+            subprocess.run([COMMAND, *asked], stdout=out, stderr=err, env={**environment, "TERM": "xterm-256color"})
+        written = (tmp_path / "out").read_bytes() + (tmp_path / "err").read_bytes()
+        assert written and b"\x1b" not in written, asked
+
+
+def on_a_terminal(*arguments: Any, **environment: str) -> bytes:
+    """Returns what the command writes to a terminal."""
+    ours, theirs = os.openpty()
+    names = ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI")
+    kept = {name: value for name, value in os.environ.items() if name not in names}
+    settings = {**kept, "TERM": "xterm-256color", **environment}
+    process = subprocess.Popen([COMMAND, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            read = os.read(ours, 65536)
+        except OSError:  # Linux, once no process has the terminal open
+            read = b""
+        if not read:
+            break
+        written += read
+    os.close(ours)
+    process.wait(timeout=60)
+    return written
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals here")
+def test_colours_on_a_terminal_can_be_switched_off(structs: Path) -> None:
+    questions: list[list[Any]] = [["--help"], ["verify", structs / "structs.rocm.hsaco"], ["nonsense"]]
+    for asked in questions:
+        assert b"\x1b[" in on_a_terminal(*asked), asked
+        plain = on_a_terminal(*asked, NO_COLOR="1")
+        assert plain and b"\x1b" not in plain, asked
+
+
+def test_the_command_is_the_native_one() -> None:
+    """The programs of all packages call one function, and nothing else of the command."""
+    root = Path(__file__).parents[2]
+    for path in ("cli/src/main.rs", "python/src/lib.rs"):
+        assert re.findall(r"hetdwarf_cli::(\w+)", (root / path).read_text()) == ["run_process"], path
 
 
 def test_arguments_of_the_command_are_bytes(tmp_path: Path) -> None:

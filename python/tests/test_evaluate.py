@@ -1,4 +1,4 @@
-"""Expressions of DWARF in frames have the answers of `hetdwarf eval`, and see what the frame sees."""
+"""Compares the evaluation of DWARF expressions in frames with `hetdwarf eval`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from conftest import JsonWave
 
-# The CFA, an operation on a caller's register, the object and values on the stack, and what cannot be evaluated.
+# The CFA, a caller's register, an operation on the lane number, and an expression that fails.
 EXPRESSIONS = ["DW_OP_call_frame_cfa", "DW_OP_regx SGPR33", "DW_OP_lit4, DW_OP_LLVM_push_lane, DW_OP_mul, DW_OP_stack_value", "DW_OP_plus"]
 
 
@@ -70,7 +70,7 @@ def test_stack_object_and_kind_of_result(structs: Path) -> None:
     assert read("DW_OP_lit1", result="value")["result"]["kind"] == "value"
     assert read("DW_OP_lit1", result="location")["result"]["kind"] == "location"
     assert hetdwarf.evaluate("DW_OP_plus", initial_stack=["DW_OP_lit8", "DW_OP_lit5"], read=8)["lanes"][0]["read"]["bytes"] == "0d"
-    # Without a lane, the one in focus is meant, if the snapshot has one.
+    # Without a lane, the snapshot's focus lane is used, if there is one.
     snapshot = json.loads((structs / "w03.json").read_text())
     focused = hetdwarf.open(structs / "structs.rocm.hsaco").stop({**snapshot, "focus_lane": 6})[0]
     assert [lane["lane"] for lane in focused.evaluate("DW_OP_lit0")["lanes"]] == [6]

@@ -17,7 +17,7 @@ from made import Die, array, base, bit_field, make, member, record
 
 COMMAND = Path(sys.executable).parent / "hetdwarf"
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "python" / "expand.py"
-# More than any value of the fixtures has, except for circular lists.
+# More levels than any value in the fixtures, except for circular lists.
 DEPTH = 6
 CASES = [(obj, wave) for obj in sorted(FIXTURES.glob("waves/*/*.hsaco")) for wave in sorted(obj.parent.glob("w*.json"))]
 
@@ -32,7 +32,7 @@ def expand() -> Any:
 
 
 def when(value: dict[str, Any]) -> str:
-    """Returns the note on the age of a value that the debugging information does not give."""
+    """Returns the note on the age of an `entry` or `last-known` value."""
     if value["state"] == "entry":
         return " (at entry)"
     as_of = value["as_of"] if value["state"] == "last-known" else None
@@ -40,7 +40,7 @@ def when(value: dict[str, Any]) -> str:
 
 
 def expected(name: str, value: dict[str, Any], type_name: str, indent: int = 0) -> Iterator[str]:
-    # Parts have the state of the value that contains them, which gives the age.
+    # Parts have the state of the value that contains them. Only that value shows its age.
     since = when(value) if indent == 0 else ""
     shown = f" = {value['value']}{since} [{value['bytes']}]" if "value" in value else ""
     message = f" ({value['message']})" if value.get("message") else ""

@@ -171,7 +171,7 @@ def test_top_crashes(folder: Path) -> None:
 
 
 def test_versions(folder: Path) -> None:
-    # Two findings in one object; then three in two objects, and one of another rule; then four in one object. 6.10 is after 6.9.
+    # In 6.8, two findings in one object. In 6.9, three in two objects, and one of another rule. In 6.10, the latest, four in one object.
     versions = {"6.8": (1, ["a", "a"]), "6.9": (2, ["a", "a", "a", "b"]), "6.10": (1, ["a", "a", "a", "a"])}
     records: list[dict[str, Any]] = []
     for version, (objects, rules) in versions.items():

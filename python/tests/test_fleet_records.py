@@ -116,7 +116,7 @@ def test_two_halves_are_one_core(tmp_path: Path) -> None:
     assert {record["file"] for record in found} == {f"{halves[0]}, {halves[1]}"} and "wave" in found[0]
     missing = [tmp_path / "a", tmp_path / "b"]
     assert [(record["format"], record["file"]) for record in fleet.triage_core(missing)] == [("hetdwarf-error/1", str(path)) for path in missing]
-    # By URLs, the records name the URLs.
+    # If the halves are given as URLs, the records name the URLs.
     pytest.importorskip("fsspec")
     urls = [half.as_uri() for half in halves]
     assert fleet.triage_core(urls) == [{**record, "file": ", ".join(urls)} for record in found]
@@ -213,7 +213,7 @@ def test_tables_have_what_the_records_have(records: list[fleet.Record], core: Pa
     parquet = pytest.importorskip("pyarrow.parquet")
     folder = json.loads(printed("verify", OBJECT.parent, "--format", "jsonl").splitlines()[-1])
     given = [*records, folder, *fleet.triage_core(core), {"format": "hetdwarf-error/1", "file": "a", "error": "b"}]
-    # More records than are written at once.
+    # More records than one batch can contain.
     given *= 1 + 2 * _tables.ROWS_AT_ONCE // len(given)
     fleet.to_parquet(iter(given), tmp_path / "tables")
     files = ["core-wave.parquet", "error.parquet", "file.parquet", "finding.parquet", "folder.parquet"]

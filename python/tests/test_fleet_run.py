@@ -43,7 +43,7 @@ def test_a_file_that_fails_is_a_record(engine: Any, tmp_path: Path) -> None:
 
 
 def test_a_worker_that_dies_loses_nothing(engine: Any, tmp_path: Path) -> None:
-    # The last file is in the task of the deadly file, so its worker dies for the first time when the files are run one by one.
+    # The last file is in the task of the deadly file. Its worker therefore dies for the first time when the files are run one by one.
     paths = files(tmp_path, "020once", "070deadly", "071once")
     again, deadly, once = paths[:3]
     found = list(engine(paths, fleet_functions.size_or_death, files_per_task=10))

@@ -19,7 +19,7 @@ def document(command: str, obj: Path, wave: Path, *more: str) -> Any:
 
 
 def check_place(found: Any, expected: Any) -> None:
-    """Returns an address with its source position."""
+    """Compares an address and its source position with the command's document."""
     assert found.pc == (None if expected["pc"] is None else int(expected["pc"], 16))
     assert (found.file, found.line) == (expected.get("file"), expected.get("line"))
 

@@ -25,12 +25,12 @@ def unpacked(code: str) -> Reading:
 
 
 def bfloat(data: bytes) -> float:
-    # bfloat16 is the upper half of a number of 32 bits.
+    # bfloat16 is the upper half of a 32-bit float.
     return float(struct.unpack("<f", b"\0\0" + data)[0])
 
 
 def extended(data: bytes) -> float:
-    # numpy's long double is x87's format in 16 bytes. The machine rounds it.
+    # numpy's long double is x87's format in 16 bytes. The conversion to float rounds it.
     with numpy.errstate(all="ignore"):
         return float(numpy.frombuffer(data + bytes(6), dtype=numpy.longdouble)[0])
 
@@ -89,7 +89,7 @@ def samples(ty: Die, count: int) -> list[bytes]:
     edges += [number.to_bytes(16, "little")[:size] for number in (0x7C00, 0x7F80, 0x7F800000, 0x7FF << 52, 0x7C01, 0x7F810000)]
     drawn = [rng.randbytes(size) for _ in range(count - len(edges))]
     if "long double" == ty.attributes.get("name"):
-        # Bits that are not an x87 number have no value to compare. The first bit of the mantissa is the bit before the point.
+        # Some bit patterns are not x87 numbers and have no value to compare. The bit before the binary point is therefore always set.
         exponents = [rng.choice([rng.randrange(0x3FFF - 1100, 0x3FFF + 1100), 0x7FFF]) | rng.choice([0, 0x8000]) for _ in range(count)]
         return [(rng.getrandbits(63) | 1 << 63).to_bytes(8, "little") + struct.pack("<H", exponent) for exponent in exponents]
     return edges + drawn
@@ -139,7 +139,7 @@ def test_arrays_of_scalars(ty: Die, reading: Reading, dtype: str) -> None:
                 expected = reading(lanes[lane][index * size : index * size + size])
                 assert same(flat[index] if dtype == "object" else flat[index].item(), expected)
                 row = value[index // 3] if len(shape) == 2 else value
-                # Characters with a null character are text.
+                # A character array with a null character is text.
                 if not isinstance(row, str):
                     assert same(row[index % len(row)], expected)
 

@@ -18,7 +18,7 @@ OBJECTS += sorted(FIXTURES.glob("object/*.hipfb"))
 
 
 def document(command: str, *arguments: Any) -> Any:
-    """The command's document."""
+    """Returns the command's document."""
     program = Path(sys.executable).with_name("hetdwarf")
     return json.loads(subprocess.run([program, command, *arguments, "--format", "json"], capture_output=True).stdout)
 

@@ -31,7 +31,7 @@ def said_of(variable: hetdwarf.Variable, lane: int) -> Said:
     state = variable.state(lane)
     if state in ("entry", "last-known"):
         assert variable.earlier(lane) is not None
-        # The text gives the age.
+        # The text ends with the age of the value.
         text, _, since = variable.text(lane).rpartition(" (")
         assert since.startswith(("at entry", "as of "))
         return state, variable.bytes(lane).hex(), text

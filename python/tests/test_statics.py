@@ -187,9 +187,14 @@ def test_the_fixture_checks_all_files_and_knows_its_names(structs: Path, tmp_pat
         hetdwarf_verify(good, rules="nonsense")
     for rules in ["cfi-*", "cfi-*, lane-*", ["cfi-*"]]:
         found = hetdwarf_verify(good, rules=rules, allow="*")
-        assert all(finding.rule.startswith(("cfi-", "lane-")) for finding in found)
+        assert found and all(finding.rule.startswith(("cfi-", "lane-")) for finding in found)
     with pytest.raises(pytest.fail.Exception, match="not readable"):
         hetdwarf_verify(bad, good, allow="*")
+    # The files after an unreadable one are checked, too.
+    wrong = {finding.rule for finding in hetdwarf.open(good).verify() if finding.severity == "error"}
+    with pytest.raises(pytest.fail.Exception, match="not readable") as failed:
+        hetdwarf_verify(bad, good)
+    assert wrong and all(rule in str(failed.value) for rule in wrong)
     assert set(hetdwarf.rules(["cfi-*"])) == {rule for rule in hetdwarf.rules() if rule.startswith("cfi-")}
 
 
@@ -207,6 +212,13 @@ def test_the_lines_of_kernels_with_lines_only(structs: Path) -> None:
     from hetdwarf import triton
 
     objects = [path for path in sorted(FIXTURES.glob("**/*.hsaco")) if "line" in path.name or "triton" in str(path)]
+    bare = FIXTURES / "corpus" / "triton" / "add-gfx942-lines-only.hsaco"
+    assert triton.lines(bare) and not hetdwarf.open(bare).functions
+    # `leaf` and `mid` are no kernels.
+    calls = hetdwarf.open(FIXTURES / "waves" / "calls" / "calls.rocm.hsaco")
+    others = [function for function in calls.functions if function.low_pc not in {kernel.entry for kernel in calls.kernels}]
+    addresses = {address for address, *_ in triton.lines(calls.data)}
+    assert others and all(function.low_pc in addresses for function in others)
     for path in [structs / "structs.rocm.hsaco", *objects[:8]]:
         obj = hetdwarf.open(path)
         rows = triton.lines(path)

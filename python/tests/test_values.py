@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
 
 import hetdwarf
+import pytest
 
 
 def test_a_record_is_a_dictionary_and_an_array_a_list(structs: Path) -> None:
@@ -64,3 +66,16 @@ def test_notebooks_show_text_that_cannot_be_obeyed(structs: Path) -> None:
     html = frame["copy"]._repr_html_()
     assert html.startswith("<table>") and html.count("<td") == 32
     assert "<svg" in frame._repr_html_()
+
+
+def test_a_location_that_needs_a_missing_register_is_unavailable(structs: Path, tmp_path: Path) -> None:
+    wave = json.loads((structs / "w03.json").read_text())
+    # The parameter is in scratch at an offset in s33.
+    del wave["registers"]["s33"]
+    path = tmp_path / "w03.json"
+    path.write_text(json.dumps(wave))
+    frame = hetdwarf.open(structs / "structs.rocm.hsaco").stop(path).frames[0]
+    assert frame["r"].state(4) == "unavailable" == frame.eval("r").state(4)
+    for variable in (frame["r"], frame.eval("r")):
+        with pytest.raises(hetdwarf.Unavailable, match="s33"):
+            variable.value(4)

@@ -57,7 +57,7 @@ def test_the_section_is_that_of_the_assembler(tmp_path: Path) -> None:
     for point in relocations:
         for data in (expected, found):
             data[point.offset : point.offset + point.size] = bytes(point.size)
-    # The assembler fills entries up to whole words with DW_CFA_nop.
+    # The assembler pads entries to whole words with DW_CFA_nop.
     assert found == expected
     assert [point.symbol for point in relocations] == [None, "f", None, "k"]
 
@@ -117,6 +117,8 @@ def test_lane_pcs_that_do_not_fit_are_refused() -> None:
         (TypeError, ["g", "g", ".L2", 8, 32, [{"masks": 5}]]),
         (TypeError, ["g", "g", ".L2", 8, 32, 5]),
         (TypeError, ["g", "g", ".L2", 8, 32, [{"phases": [{}]}]]),
+        (TypeError, ["g", "g", ".L2", 8, 32, [{"phase": [{"code": (0, 4)}]}]]),
+        (TypeError, ["g", "g", ".L2", 8, 32, [{"phases": [{"code": (0, 4), "waits": 0}]}]]),
         (ValueError, ["g", "g", ".L2", 8, 32, [{"phases": [{"code": (0, 4), "name": "nonsense"}]}]]),
         (ValueError, ["g", "g", ".L2", 8, 32, [nested]]),
     ]
@@ -144,7 +146,7 @@ def test_the_example_writes_an_object_without_findings(tmp_path: Path) -> None:
     if DUMP is not None:
         dumped = subprocess.run([DUMP, "--verify", out], capture_output=True, text=True)
         assert "No errors." in dumped.stdout, dumped.stdout
-        # The relocations of both sections lead to the function, which is all of `.text`.
+        # The relocations of both sections refer to the function, which fills `.text`.
         text = subprocess.run([DUMP, "--debug-info", "--debug-frame", out], capture_output=True, text=True, check=True).stdout
         assert "DW_AT_high_pc\t(0x0000000000000024)" in text and "pc=00000000...00000024" in text
 
@@ -177,7 +179,7 @@ def test_sections_and_text_say_the_same(tmp_path: Path) -> None:
     assert names == {"f", "g", ".debug_abbrev", ".debug_loclists"}
     contents, relocations = sections[".debug_info"]
     for point in relocations:
-        # The field holds the addend too.
+        # The field also contains the addend.
         assert int.from_bytes(contents[point.offset : point.offset + point.size], "little") == point.addend
         assert point.size == (8 if point.symbol in ("f", "g") else 4)
     assert b"unit.c\0" in contents and b"f\0" in contents and b"g\0" in contents
@@ -200,6 +202,7 @@ def test_graphs_that_do_not_fit_are_refused() -> None:
         (ValueError, [{"code": (0, 4), "successors": [1]}]),
         (OverflowError, [{"code": (0, 4), "successors": [-1]}]),
         (TypeError, [{"code": (0, 4), "events": [5]}]),
+        (TypeError, [{"code": (0, 4), "event": []}]),
         (TypeError, [{"code": (0, 4), "events": [(0, 4)]}]),
         (TypeError, [{"code": (0, 4), "events": [(0, 4, "save")]}]),
         (TypeError, [{"code": (0, 4), "events": [(0, 4, "and", "s4")]}]),

@@ -33,7 +33,7 @@ use crate::arch::WaveSize;
 use crate::debug_info::types::TypeTable;
 use crate::debug_info::{DieId, Function};
 use crate::error::{Error, Limit, Result};
-use crate::inspect::Program;
+use crate::inspect::{MissingSplit, Program};
 use crate::limits::reached;
 use crate::meter::Meter;
 use crate::object::Kernel;
@@ -214,6 +214,8 @@ pub struct Coverage {
     pub limit: Option<Error>,
     /// The parts that could not be read.
     pub problems: Vec<Error>,
+    /// The units that were not counted, because their entries are in `.dwo` files that were not loaded.
+    pub missing_split: Option<MissingSplit>,
 }
 
 impl Coverage {
@@ -252,7 +254,10 @@ pub fn coverage(program: &Program<'_>) -> Coverage {
 /// Does the work of [`coverage`] as a part of a larger question.
 #[must_use]
 pub fn coverage_within(program: &Program<'_>, meter: &Meter) -> Coverage {
-    let mut found = Coverage::default();
+    let mut found = Coverage {
+        missing_split: program.missing_split(),
+        ..Coverage::default()
+    };
     match program.object().wave_size() {
         Ok(wave_size) => found.wave_size = wave_size,
         Err(error) => found.problems.push(error),
@@ -317,7 +322,8 @@ fn for_each_function<'a>(
         error => problems.extend(error),
     }
     let mut functions: Vec<Function<'a>> = Vec::new();
-    for unit in info.unit_ids() {
+    let units = info.unit_ids();
+    for unit in units.filter(|unit| !info.is_without_skeleton(*unit)) {
         match info.functions(unit) {
             Ok(of_unit) => {
                 meter.hold_all::<Function<'a>>(of_unit.len())?;

@@ -32,15 +32,21 @@ const COLUMNS: [[&str; 9]; 2] = [
     ],
 ];
 
-/// The header of an index, and the offsets of its tables.
+/// The header of an index, and its tables.
 pub(crate) struct PackageIndex<'a> {
     pub(crate) version: u32,
-    columns: u32,
     pub(crate) units: u32,
     pub(crate) slots: u32,
-    bytes: &'a [u8],
-    /// The offset of the signatures.
-    start: usize,
+    /// The section offset of the signatures.
+    start: u64,
+    signatures: &'a [[u8; 8]],
+    /// The row of each slot, from 1; 0 for an empty slot.
+    rows: &'a [[u8; 4]],
+    /// The section of each column.
+    sections: &'a [[u8; 4]],
+    /// The parts of the units, row by row.
+    offsets: &'a [[u8; 4]],
+    sizes: &'a [[u8; 4]],
 }
 
 impl<'a> PackageIndex<'a> {
@@ -55,86 +61,88 @@ impl<'a> PackageIndex<'a> {
             2 => 2,
             other => other & 0xffff,
         };
-        let index = PackageIndex {
-            version,
-            columns: cursor.u32()?,
-            units: cursor.u32()?,
-            slots: cursor.u32()?,
-            bytes,
-            start: cursor.position(),
-        };
+        let (columns, units, slots) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
         if !matches!(version, 2 | 5) {
             let reason = format!("unknown version {version}");
             return Err(Error::malformed("unit index", reason));
         }
-        let cells = u64::from(index.columns).saturating_mul(index.units.into());
-        let needed = u64::from(index.slots)
-            .saturating_mul(12)
-            .saturating_add(u64::from(index.columns).saturating_mul(4))
-            .saturating_add(cells.saturating_mul(8));
-        if needed > bytes.len().saturating_sub(index.start) as u64 {
+        let start = cursor.position() as u64;
+        let cells = u64::from(columns).saturating_mul(units.into());
+        let mut tables = || {
+            Some(PackageIndex {
+                version,
+                units,
+                slots,
+                start,
+                signatures: table(&mut cursor, slots.into())?,
+                rows: table(&mut cursor, slots.into())?,
+                sections: table(&mut cursor, columns.into())?,
+                offsets: table(&mut cursor, cells)?,
+                sizes: table(&mut cursor, cells)?,
+            })
+        };
+        tables().ok_or_else(|| {
+            // The largest number is only for the message.
+            let needed = u64::from(slots)
+                .saturating_mul(12)
+                .saturating_add(u64::from(columns).saturating_mul(4))
+                .saturating_add(cells.saturating_mul(8));
             let reason = format!("its tables take {needed:#x} bytes, more than it has");
-            return Err(Error::malformed("unit index", reason));
-        }
-        Ok(index)
-    }
-
-    /// Returns the number at an index of the table that starts at this offset from the header.
-    fn word(&self, table: usize, index: usize) -> u32 {
-        let at = index
-            .saturating_mul(4)
-            .saturating_add(table)
-            .saturating_add(self.start);
-        let bytes = self.bytes.get(at..).and_then(<[u8]>::first_chunk);
-        bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+            Error::malformed("unit index", reason)
+        })
     }
 
     /// Returns the name of a column, empty for an unknown one, and its number.
     pub(crate) fn column(&self, column: usize) -> (&'static str, u32) {
         let [old, new] = &COLUMNS;
         let names = if self.version == 5 { new } else { old };
-        let id = self.word(self.slot_count().saturating_mul(12), column);
-        let at = usize::try_from(id).unwrap_or(usize::MAX);
-        (names.get(at).copied().unwrap_or_default(), id)
+        debug_assert!(column < self.column_count(), "{column}");
+        let id = self.sections.get(column);
+        let id = id.map_or(0, |id| u32::from_le_bytes(*id));
+        let name = usize::try_from(id).ok().and_then(|id| names.get(id));
+        (name.copied().unwrap_or_default(), id)
     }
 
     /// Returns how many slots the table of signatures has.
     pub(crate) fn slot_count(&self) -> usize {
-        usize::try_from(self.slots).unwrap_or(usize::MAX)
+        self.signatures.len()
     }
 
     /// Returns the number of sections of which the units have parts.
     pub(crate) fn column_count(&self) -> usize {
-        usize::try_from(self.columns).unwrap_or(usize::MAX)
+        self.sections.len()
     }
 
     /// Returns the signature in a slot, and its row, counted from 0, or `None` for an empty slot.
     pub(crate) fn slot(&self, slot: usize) -> Option<(u64, u32)> {
-        let row = self.word(self.slot_count().saturating_mul(8), slot);
-        let row = row.checked_sub(1)?;
-        let at = usize::try_from(self.signature_offset(slot)).unwrap_or(usize::MAX);
-        let signature = self.bytes.get(at..).and_then(<[u8]>::first_chunk);
-        let signature = signature.map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        Some((signature, row))
+        let row = u32::from_le_bytes(*self.rows.get(slot)?).checked_sub(1)?;
+        Some((u64::from_le_bytes(*self.signatures.get(slot)?), row))
     }
 
     /// Returns the section offset of the signature in a slot.
     pub(crate) fn signature_offset(&self, slot: usize) -> u64 {
-        slot.saturating_mul(8).saturating_add(self.start) as u64
+        let before = self.signatures.get(..slot).unwrap_or(self.signatures);
+        self.start
+            .saturating_add(before.as_flattened().len() as u64)
     }
 
     /// Returns the offset and size of the part for a row and a column, both counted from 0, or `None` if there is no such row or column.
     pub(crate) fn part(&self, row: usize, column: usize) -> Option<(u32, u32)> {
-        let columns = self.column_count();
-        let units = usize::try_from(self.units).unwrap_or(usize::MAX);
-        if row >= units || column >= columns {
+        if column >= self.column_count() {
             return None;
         }
-        let ids = self.slot_count().saturating_mul(12);
-        let offsets = ids.saturating_add(columns.saturating_mul(4));
-        let cells = columns.saturating_mul(units);
-        let sizes = offsets.saturating_add(cells.saturating_mul(4));
-        let cell = row.saturating_mul(columns).saturating_add(column);
-        Some((self.word(offsets, cell), self.word(sizes, cell)))
+        let cell = |table: &[[u8; 4]]| {
+            let cells = table.chunks(self.column_count()).nth(row)?;
+            Some(u32::from_le_bytes(*cells.get(column)?))
+        };
+        Some((cell(self.offsets)?, cell(self.sizes)?))
     }
+}
+
+/// Reads a table with this many entries. Returns `None` if there are fewer.
+fn table<'a, const N: usize>(cursor: &mut Cursor<'a>, count: u64) -> Option<&'a [[u8; N]]> {
+    let (all, _) = cursor.rest().as_chunks();
+    let table = all.get(..usize::try_from(count).ok()?)?;
+    cursor.bytes(table.as_flattened().len() as u64).ok()?;
+    Some(table)
 }

@@ -3,7 +3,7 @@
 //! This module pairs skeletons and split units by their common number. `unit` copies from the skeleton the attributes that the split unit lacks.
 //! `package` finds the sections of a unit in a package. Sources: DWARF 5 §3.1.2, §3.1.3, §7.3.2, and GNU's extension of DWARF 4 (`DW_AT_GNU_dwo_id`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use super::DebugInfo;
@@ -50,6 +50,27 @@ impl<'a> DebugInfo<'a> {
             self.pair(split, skeleton);
         }
         Ok(self)
+    }
+
+    /// Returns true if a `.dwo` file, which is loaded by itself, has the entries of a skeleton unit without a partner.
+    pub(crate) fn has_skeleton_of(&self, dwo: &DebugInfo<'_>) -> bool {
+        !self.dwo_ids(false).is_disjoint(&dwo.dwo_ids(true))
+    }
+
+    /// Returns the numbers of units without a partner: of the split units, or of the skeletons.
+    fn dwo_ids(&self, is_split: bool) -> BTreeSet<u64> {
+        let units = self.unit_ids().zip(&self.units);
+        let units =
+            units.filter(|(_, entry)| (entry.file != 0) == is_split && entry.partner.is_none());
+        units
+            .filter_map(|(id, entry)| self.dwo_id(id, entry))
+            .collect()
+    }
+
+    /// Returns true for a unit of a `.dwo` file whose skeleton is not loaded. Its code has no addresses.
+    pub(crate) fn is_without_skeleton(&self, id: UnitId) -> bool {
+        let entry = self.entry(id);
+        entry.is_ok_and(|entry| entry.file != 0 && entry.partner.is_none())
     }
 
     fn pair(&mut self, unit: UnitId, partner: UnitId) {

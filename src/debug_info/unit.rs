@@ -88,6 +88,22 @@ impl UnitInfo<'_> {
     pub fn is_type_unit(&self) -> bool {
         matches!(self.kind, UnitKind::Type | UnitKind::SplitType)
     }
+
+    /// Returns true if its entries are in a `.dwo` file that is not loaded.
+    #[must_use]
+    pub fn is_without_split_unit(&self) -> bool {
+        let is_skeleton = match self.kind {
+            UnitKind::Skeleton => true,
+            // GNU's extension of DWARF 4 uses plain units.
+            UnitKind::Compile => {
+                self.version == 4 && self.section == ".debug_info" && self.dwo_name.is_some()
+            }
+            UnitKind::Partial | UnitKind::Type | UnitKind::SplitCompile | UnitKind::SplitType => {
+                false
+            }
+        };
+        is_skeleton && self.partner.is_none()
+    }
 }
 
 /// A unit: its header, and its first entry once that was requested.

@@ -15,7 +15,7 @@ use super::package::Contributions;
 use super::{Bytes, DebugInfo, attribute, lossy};
 use crate::error::{Error, ErrorKind, Origin, Result};
 use crate::eval::{ExpressionBytes, LocationAttribute};
-use crate::object::relocation::ELSEWHERE;
+use crate::object::relocation::EntryTarget;
 use crate::untrusted::Untrusted;
 
 /// The value of an attribute.
@@ -136,13 +136,13 @@ impl<'a> DebugInfo<'a> {
                 entry.offset().checked_add(offset.0),
                 Some(die.id().unit),
             ),
-            // Only a linker can tell which entry that is.
-            V::DebugInfoRef(offset) if u32::try_from(offset.0) == Ok(ELSEWHERE) => {
-                Ok(DieValue::SectionOffset(offset.0 as u64))
-            }
-            V::DebugInfoRef(offset) => {
-                self.reference(die, SectionId::DebugInfo, Some(offset.0), None)
-            }
+            V::DebugInfoRef(offset) => match EntryTarget::of_field(offset.0 as u64) {
+                EntryTarget::Elsewhere => Ok(DieValue::SectionOffset(offset.0 as u64)),
+                EntryTarget::Here(offset) => {
+                    let offset = usize::try_from(offset).ok();
+                    self.reference(die, SectionId::DebugInfo, offset, None)
+                }
+            },
             V::DebugTypesRef(signature) => Ok(DieValue::Signature(signature.0)),
             V::DebugInfoRefSup(offset) => Ok(DieValue::Supplementary(offset.0 as u64)),
             V::DebugStrRefSup(offset) => Ok(DieValue::Supplementary(offset.0 as u64)),

@@ -395,8 +395,11 @@ impl fmt::Display for Error {
         if let Some(origin) = &inner.origin {
             write!(f, "{}+{:#x}: ", origin.section, origin.offset)?;
         }
-        if let (Some(operation), Some(offset)) = (inner.operation, inner.offset) {
-            write!(f, "{operation} at byte {offset}: ")?;
+        match (inner.operation, inner.offset) {
+            // The name of an operation that is unknown.
+            (Some("?"), Some(offset)) => write!(f, "at byte {offset}: ")?,
+            (Some(operation), Some(offset)) => write!(f, "{operation} at byte {offset}: ")?,
+            (_, _) => {}
         }
         write!(f, "{}", inner.kind)?;
         if let Some(spec) = inner.kind.spec() {
@@ -428,7 +431,8 @@ impl fmt::Display for ErrorKind {
                 )
             }
             ErrorKind::StackUnderflow { needed, found } => {
-                write!(f, "needs {needed} stack entries, found {found}")
+                let entries = if *needed == 1 { "entry" } else { "entries" };
+                write!(f, "needs {needed} stack {entries}, found {found}")
             }
             ErrorKind::IllFormed(rule) => f.write_str(rule.text()),
             ErrorKind::TypeMismatch { expected, found } => {

@@ -4,7 +4,7 @@ use super::operand::{OperandKind, OperandValue};
 use super::table::{Opcode, Operation, ROWS};
 use super::{Encoding, dwarf6, encode_operation};
 use crate::arch::{Register, WaveSize};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Options for parsing ambiguous text.
 #[derive(Clone, Copy, Debug)]
@@ -194,15 +194,15 @@ fn parse_operation(text: &str, options: &ParseOptions, depth: u32) -> Result<Par
                 Operand::Unsigned(member.into())
             }
             OperandKind::Register => {
-                let (register, offset) = words.register()?;
+                let (register, offset) = words.register().map_err(|error| after(name, error))?;
                 register_and_offset = offset;
                 Operand::Unsigned(register)
             }
             OperandKind::Displacement => match register_and_offset.take() {
                 Some(offset) => Operand::Signed(offset),
-                None => Operand::Signed(words.signed()?),
+                None => Operand::Signed(words.signed().map_err(|error| after(name, error))?),
             },
-            kind => words.operand(*kind)?,
+            kind => (words.operand(*kind)).map_err(|error| after(name, error))?,
         };
         operands.push(operand);
     }
@@ -223,6 +223,22 @@ fn parse_operation(text: &str, options: &ParseOptions, depth: u32) -> Result<Par
         Some(parsed) if fits => Ok(parsed),
         Some(_) | None => syntax(format!("operands that fit {name}"), rest.trim()),
     }
+}
+
+/// Adds the operation to an error about one of its operands.
+fn after(name: &str, error: Error) -> Error {
+    let ErrorKind::Syntax { expected, found } = error.kind() else {
+        return error;
+    };
+    // An operation in the operand is already named.
+    if expected.contains('`') {
+        return error;
+    }
+    ErrorKind::Syntax {
+        expected: format!("{expected} after `{name}`"),
+        found: found.clone(),
+    }
+    .into()
 }
 
 /// Returns the operation with a name, and the number in its family.

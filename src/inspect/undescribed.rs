@@ -184,7 +184,7 @@ impl StopFrame<'_, '_, '_> {
     fn undescribed_in(&self, id: UnitId) -> Result<Undescribed> {
         let info = self.stop().program().info();
         let unit = info.unit_info(id)?;
-        if unit.kind == crate::debug_info::UnitKind::Skeleton && unit.partner.is_none() {
+        if unit.is_without_split_unit() {
             let name = unit.dwo_name.map(|name| name.into_owned());
             return Ok(Undescribed::NotSplit { name });
         }

@@ -48,8 +48,9 @@ pub enum ValueState {
     OptimizedOut,
     /// A part of the value. Missing parts are marked.
     Partial,
-    /// No value: the debugger does not have the bytes.
-    Unavailable,
+    /// No value: the debugger does not have the bytes, or it does not have a register or memory that their location depends on. In the second case,
+    /// the error of the evaluation names it.
+    Unavailable(Option<Error>),
     /// The location of the value is ambiguous.
     Ambiguous(Ambiguity),
     /// An attribute, a tag or an operation that changes the value is unsupported.
@@ -79,7 +80,7 @@ impl ValueState {
         } else if bits.undefined.covers(all.clone()) {
             ValueState::OptimizedOut
         } else if bits.unavailable.covers(all) {
-            ValueState::Unavailable
+            ValueState::Unavailable(None)
         } else {
             ValueState::Partial
         }
@@ -94,6 +95,9 @@ impl ValueState {
             let what = error.to_string();
             return ValueState::Unsupported { what };
         }
+        if matches!(error.kind(), ErrorKind::Unavailable(_)) {
+            return ValueState::Unavailable(Some(error));
+        }
         ValueState::Error(error)
     }
 
@@ -104,7 +108,7 @@ impl ValueState {
             ValueState::Ok => ValueStateKind::Ok,
             ValueState::OptimizedOut => ValueStateKind::OptimizedOut,
             ValueState::Partial => ValueStateKind::Partial,
-            ValueState::Unavailable => ValueStateKind::Unavailable,
+            ValueState::Unavailable(_) => ValueStateKind::Unavailable,
             ValueState::Ambiguous(_) => ValueStateKind::Ambiguous,
             ValueState::Unsupported { .. } => ValueStateKind::Unsupported,
             ValueState::Error(_) => ValueStateKind::Error,
@@ -132,7 +136,7 @@ pub enum ValueStateKind {
     OptimizedOut,
     /// A part of the value is known.
     Partial,
-    /// No value: the debugger does not have the bytes.
+    /// No value: the debugger does not have the bytes, or a register or memory that their location depends on.
     Unavailable,
     /// No value: the location is ambiguous.
     Ambiguous,

@@ -171,19 +171,38 @@ pub enum UnresolvedReason {
     UnknownType,
     /// The relocation needs a global offset table, which only a linker creates. The field is unchanged.
     NeedsGot,
-    /// The symbol has no address in this object (undefined, common, in local memory). The value is 0, or [`ELSEWHERE`] for the offset of an entry.
+    /// The symbol has no address in this object (undefined, common, in local memory). The value is 0, or `0xffffffff` for the offset of an entry.
     NoAddress(SymbolSection),
     /// The value does not fit into the field. Its low bits were stored.
     Overflow,
 }
 
-/// Stands for the offset of an entry in another object, which only a linker knows: no section is this large. GCC writes such references with `-flto`.
-pub const ELSEWHERE: u32 = u32::MAX;
+/// The entry that a relocated reference from another unit names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EntryTarget {
+    /// The entry at this offset in the section.
+    Here(u64),
+    /// An entry of another object, which only a linker knows. GCC writes such references with `-flto`.
+    Elsewhere,
+}
+
+impl EntryTarget {
+    /// The field of a reference to another object. No section is this large.
+    const ELSEWHERE: u32 = u32::MAX;
+
+    /// Returns the target of a field of `.debug_info` or `.debug_types`.
+    pub(crate) fn of_field(offset: u64) -> EntryTarget {
+        match offset == u64::from(EntryTarget::ELSEWHERE) {
+            true => EntryTarget::Elsewhere,
+            false => EntryTarget::Here(offset),
+        }
+    }
+}
 
 fn mark_elsewhere(entry: &Entry, bytes: &mut [u8]) {
     let start = usize::try_from(entry.offset).unwrap_or(usize::MAX);
     if let Some(field) = bytes.get_mut(start..).and_then(<[u8]>::first_chunk_mut) {
-        *field = ELSEWHERE.to_le_bytes();
+        *field = EntryTarget::ELSEWHERE.to_le_bytes();
     }
 }
 

@@ -279,7 +279,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         let lane = self.lane;
         let state = value.state(lane);
         // A variable that is completely optimised away may also have a place, but no part of it has a value.
-        if !state.kind().is_readable() && state != ValueState::Unavailable {
+        if !state.kind().is_readable() && state != ValueState::Unavailable(None) {
             return Err(self.without_value(value, state));
         }
         if let Some(recovered) = value.recovered() {

@@ -8,6 +8,7 @@ use super::number::Hex;
 use crate::coverage::{
     Change, Comparison, Covered, Difference, FunctionComparison, VariableChange,
 };
+use crate::inspect::MissingSplit;
 use crate::untrusted::Untrusted;
 
 /// The document.
@@ -20,6 +21,16 @@ pub struct CompareDocument {
     pub old: Untrusted<'static>,
     /// The file of the new version.
     pub new: Untrusted<'static>,
+    /// The target of the old version.
+    pub old_target: Untrusted<'static>,
+    /// The target of the new version.
+    pub new_target: Untrusted<'static>,
+    /// The units of the old version that were not compared, because their entries are in `.dwo` files that were not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old_missing_split: Option<MissingSplit>,
+    /// The units of the new version that were not compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_missing_split: Option<MissingSplit>,
     /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
@@ -126,11 +137,17 @@ impl CompareDocument {
     /// Describes the result of a comparison.
     #[must_use]
     pub fn new(old: &str, new: &str, tolerance: f64, found: &Comparison) -> CompareDocument {
+        let [old_target, new_target] = found.targets.clone().map(Untrusted::from);
+        let [old_missing_split, new_missing_split] = found.missing_split.clone();
         let names = |names: &[String]| names.iter().cloned().map(Untrusted::from).collect();
         CompareDocument {
             format: "hetdwarf-compare/1",
             old: old.to_owned().into(),
             new: new.to_owned().into(),
+            old_target,
+            new_target,
+            old_missing_split,
+            new_missing_split,
             completeness: Completeness {
                 complete: found.is_complete,
                 limit: found.limit.as_ref().map(|error| error.to_string().into()),

@@ -9,6 +9,7 @@ mod lines;
 mod log;
 mod nearest;
 mod places;
+mod report;
 mod survey;
 mod verdict;
 mod workgroups;
@@ -16,7 +17,6 @@ mod workgroups;
 use serde::{Deserialize, Serialize};
 
 use super::number::Hex;
-use super::text::FileNames;
 use crate::gpu_core::{
     CoreWave, Dispatch, FenceScope, GpuCore, LoadedObject, Problem, Queue, WaveState,
 };
@@ -34,11 +34,12 @@ pub use log::{EventDocument, LogDocuments, LoggedStop};
 pub use nearest::NearestDocument;
 use places::Places;
 pub use places::own_frame;
+pub use report::CoreReport;
 pub use survey::unread;
-use survey::{Finders, name_stacks, survey};
+use survey::{Finders, survey};
 pub use verdict::VerdictDocument;
 pub use workgroups::{DivergentDocument, OffLanesDocument, PolledDocument, WorkgroupDocument};
-use workgroups::{Started, WavePlace, WavePlaces};
+use workgroups::{Started, WavePlaces};
 
 /// The document.
 #[non_exhaustive]
@@ -242,12 +243,6 @@ pub struct CoreWaveDocument {
     /// The assertion that failed; absent if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assertion: Option<AssertionDocument>,
-    /// The call stack as text, the innermost function first. The document has it in `groups`.
-    #[serde(skip)]
-    pub stack: Vec<Untrusted<'static>>,
-    /// The frames of its call stack.
-    #[serde(skip)]
-    frames: places::Stack,
     /// The registers of a kernel that still hold their initial values
     /// ([`StopFrame::initial_registers`](crate::inspect::StopFrame::initial_registers)).
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -368,7 +363,7 @@ pub struct FoundObject {
     pub file: Option<Untrusted<'static>>,
 }
 
-impl CoreDocument {
+impl CoreReport {
     /// Describes a core. `found` lists the code objects in the order of [`Process::objects`](crate::gpu_core::Process::objects).
     #[must_use]
     pub fn new(
@@ -376,10 +371,10 @@ impl CoreDocument {
         programs: &Programs<'_>,
         found: &[FoundObject],
         group_by: GroupBy,
-    ) -> CoreDocument {
+    ) -> CoreReport {
         let meter = core.meter().question();
         let request = CoreRequest::default().group_by(group_by);
-        CoreDocument::within(core, programs, found, request, &meter, &mut |_| {})
+        CoreReport::within(core, programs, found, request, &meter, &mut |_| {})
     }
 
     /// Describes a core and charges the call stacks of the waves to the meter of a command.
@@ -392,7 +387,7 @@ impl CoreDocument {
         request: CoreRequest,
         meter: &Meter,
         progress: &mut dyn FnMut(usize),
-    ) -> CoreDocument {
+    ) -> CoreReport {
         let process = programs.process();
         let mut places = Places::new(meter);
         let mut faults = Faults::new(core, programs, request, meter);
@@ -405,20 +400,16 @@ impl CoreDocument {
             faults: &mut faults,
             whereabouts: WavePlaces::new(programs, meter),
         };
-        let (mut waves, found_waves) = survey(core, programs, &dispatches, &mut finders, progress);
-        let stacks = || found_waves.iter().map(|(stack, _)| stack);
-        let files = stacks().flatten().filter_map(|frame| frame.file.as_ref());
-        let names = FileNames::of(files.map(Untrusted::raw));
-        name_stacks(&mut waves, stacks(), &names);
-        let wave_places: Vec<WavePlace> =
-            found_waves.iter().map(|(_, place)| place.clone()).collect();
+        let found_waves = survey(core, programs, &dispatches, &mut finders, progress);
+        let (waves, wave_places, stacks) = found_waves.named();
         let workgroups =
             workgroups::workgroups(core.waves().map(Started::of), &waves, &wave_places);
         let verdict = verdict::Found {
             waves: &waves,
             places: &wave_places,
             workgroups: &workgroups,
-            names: &names,
+            stacks: &stacks,
+            names: &stacks.names(),
             unread: unread(core),
         };
         let verdict = verdict.verdict();
@@ -429,7 +420,7 @@ impl CoreDocument {
             .collect();
         problems.extend(places.problems());
         problems.extend(faults.problem());
-        CoreDocument {
+        let document = CoreDocument {
             format: "hetdwarf-core/1",
             verdict,
             note: Some(survey::note(core)),
@@ -444,11 +435,12 @@ impl CoreDocument {
             whereabouts: request
                 .whereabouts
                 .map(|address| faults.whereabouts(address)),
-            groups: groups::groups(&waves, request.group_by),
+            groups: groups::groups(&waves, &stacks, request.group_by),
             waves,
             events: Vec::new(),
             problems,
-        }
+        };
+        CoreReport { document, stacks }
     }
 }
 
@@ -562,8 +554,6 @@ impl CoreWaveDocument {
             fault: None,
             polled: None,
             assertion: None,
-            stack: Vec::new(),
-            frames: places::Stack::new(),
             entry: Vec::new(),
         }
     }

@@ -9,6 +9,7 @@ use super::number::Hex;
 use crate::coverage::{
     CallPath, Coverage, Covered, FunctionCoverage, VariableCoverage, VariableGroup,
 };
+use crate::inspect::MissingSplit;
 use crate::untrusted::Untrusted;
 
 /// The document.
@@ -52,6 +53,9 @@ pub struct CoverageFile {
     /// The parts that could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Untrusted<'static>>,
+    /// The units that were not counted, because their entries are in `.dwo` files that were not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_split: Option<MissingSplit>,
 }
 
 /// The coverage of variables, in bytes of code.
@@ -203,6 +207,7 @@ impl CoverageFile {
                 .iter()
                 .map(|error| error.to_string().into())
                 .collect(),
+            missing_split: found.missing_split.clone(),
         }
     }
 }

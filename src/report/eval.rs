@@ -23,7 +23,7 @@ pub struct EvalDocument {
     pub format: &'static str,
     /// The id of the request, as the request gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
+    pub id: Option<serde_json::Value>,
     /// One answer for each lane.
     pub lanes: Vec<EvalLane>,
     /// The reason why there is no answer at all.

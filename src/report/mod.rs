@@ -45,7 +45,7 @@ mod verify;
 
 pub use self::core::{
     AgentDocument, AssertionDocument, CoreDocument, CoreNoteDocument, CoreObjectDocument,
-    CoreRequest, CoreWaveDocument, CoreWaveLine, DispatchDocument, DivergentDocument,
+    CoreReport, CoreRequest, CoreWaveDocument, CoreWaveLine, DispatchDocument, DivergentDocument,
     ElementDocument, EventDocument, FaultCandidateDocument, FaultDocument, FaultLaneDocument,
     FoundObject, GroupBy, GroupDocument, LogDocuments, LoggedStop, NearestDocument,
     OffLanesDocument, PolledDocument, ProblemDocument, QueueDocument, VerdictDocument,
@@ -95,8 +95,8 @@ pub use unwind::{
 };
 pub use vars::{
     AsOfDocument, ChildDocument, DeclarationDocument, EmptyReason, FrameVariables, HiddenDocument,
-    LaneChoice, LaneDocument, NameFilter, RecoveredDocument, RecoveredDocuments, ValueNote,
-    VariableDocument, VarsDocument, VarsRequest, lane_message,
+    LaneChoice, LaneDocument, NameFilter, RecoveredDocument, RecoveredDocuments, TypeText,
+    ValueNote, ValueText, VariableDocument, VarsDocument, VarsRequest, lane_message,
 };
 pub use verify::{
     Baseline, BaselineEntry, BaselineKey, CheckedFile, CheckedObject, FileRecord, FileRecords,

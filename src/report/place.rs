@@ -54,9 +54,9 @@ pub enum PlaceDocument {
     /// A composite of parts.
     Composite {
         /// The sum of the parts' sizes.
-        bit_size: Hex,
+        bit_size: u64,
         /// The offset of the object in it, in bits.
-        bit_offset: Hex,
+        bit_offset: u64,
         /// The parts, in order.
         parts: Vec<PartDocument>,
         /// Set if there are more parts than are listed.
@@ -70,7 +70,7 @@ pub enum PlaceDocument {
 #[derive(Clone, Debug, Serialize)]
 pub struct PartDocument {
     /// The size of the part in bits.
-    pub bit_size: Hex,
+    pub bit_size: u64,
     /// The places of its bits.
     pub places: Vec<PlaceDocument>,
 }
@@ -90,7 +90,8 @@ fn document(place: &Place<'_>, lane: Option<Lane>, left: &mut u32) -> PlaceDocum
     let offset = lane
         .and_then(|lane| place.bit_offset_in(lane))
         .unwrap_or(place.bit_offset);
-    let bit_offset = u64::try_from(offset).unwrap_or(u64::MAX);
+    let small = |bits: u128| u64::try_from(bits).unwrap_or(u64::MAX);
+    let bit_offset = small(offset);
     match place.storage {
         Storage::Undefined => PlaceDocument::Undefined,
         Storage::Memory {
@@ -148,14 +149,14 @@ fn document(place: &Place<'_>, lane: Option<Lane>, left: &mut u32) -> PlaceDocum
                     .map(|place| document(place, lane, left))
                     .collect();
                 parts.push(PartDocument {
-                    bit_size: Hex(part.bit_size),
+                    bit_size: small(part.bit_size),
                     places,
                 });
             }
             let left_out = composite.part_count().saturating_sub(parts.len() as u128);
             PlaceDocument::Composite {
-                bit_size: Hex(composite.bit_size()),
-                bit_offset: Hex(offset),
+                bit_size: small(composite.bit_size()),
+                bit_offset,
                 parts,
                 parts_left_out: (left_out > 0).then_some(Hex(left_out)),
             }

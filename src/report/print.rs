@@ -7,7 +7,7 @@ use super::completeness::Completeness;
 use super::frame::FrameDocument;
 use super::number::{Hex, hex_bytes};
 use super::vars::{
-    LaneChoice, LaneDocument, PER_LINE, Places, RecoveredDocuments, ValueNote, warnings,
+    LaneChoice, LaneDocument, PER_LINE, Places, RecoveredDocuments, ValueNote, ValueText, warnings,
 };
 use crate::arch::Lane;
 use crate::display::Options;
@@ -254,8 +254,7 @@ impl Writer<'_> {
         let text = query.text_within(answer, self.options, self.meter, Some(&mut marks));
         let length = text.as_ref().map_or(0, String::len);
         self.meter.charge_text(length + size_of_val(&*marks))?;
-        document.value = text;
-        document.marks = marks.into();
+        document.value = text.map(|text| ValueText::new(text, marks));
         document.bytes = Some(hex_bytes(&bits.bytes));
         document.undefined = undefined.iter().map(|r| [r.start, r.end]).collect();
         document.unavailable = unavailable.iter().map(|r| [r.start, r.end]).collect();

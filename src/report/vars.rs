@@ -5,6 +5,7 @@ mod empty;
 mod hidden;
 mod places;
 mod recovered;
+mod text;
 mod writer;
 
 use serde::Serialize;
@@ -15,7 +16,7 @@ use super::number::Hex;
 use crate::arch::Lane;
 use crate::debug_info::VariableKind;
 use crate::debug_info::types::TypeTable;
-use crate::display::{Mark, Options};
+use crate::display::Options;
 use crate::error::Result;
 use crate::inspect::{
     LocationReading, NOT_SAID, Stop, StopFrame, ValueState, ValueStateKind, VariableValue,
@@ -28,6 +29,7 @@ pub use empty::EmptyReason;
 pub use hidden::HiddenDocument;
 pub(super) use places::Places;
 pub use recovered::{AsOfDocument, RecoveredDocument, RecoveredDocuments};
+pub use text::{TypeText, ValueText};
 use writer::Writer;
 
 /// The number of letters or entries that are charged for a line of output.
@@ -235,10 +237,7 @@ pub struct VariableDocument {
     pub kind: VariableKind,
     /// The name of the type.
     #[serde(rename = "type")]
-    pub ty: Untrusted<'static>,
-    /// The number of bracket pairs at the end of the type that follow the name in a declaration.
-    #[serde(skip)]
-    pub brackets: usize,
+    pub ty: TypeText,
     /// The offset of the debugging information entry.
     pub die: Hex,
     /// The declaration.
@@ -257,16 +256,11 @@ pub struct VariableDocument {
 impl VariableDocument {
     /// Creates a variable with only a name, a kind and a type.
     #[must_use]
-    pub fn new(
-        name: Untrusted<'static>,
-        kind: VariableKind,
-        ty: Untrusted<'static>,
-    ) -> VariableDocument {
+    pub fn new(name: Untrusted<'static>, kind: VariableKind, ty: TypeText) -> VariableDocument {
         VariableDocument {
             name,
             kind,
             ty,
-            brackets: 0,
             die: Hex(0),
             decl: DeclarationDocument::default(),
             scope: None,
@@ -300,7 +294,7 @@ pub struct LaneDocument {
     pub state: ValueStateKind,
     /// The value in the format of a C debugger.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub value: Option<String>,
+    pub value: Option<ValueText>,
     /// The bytes in memory order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<String>,
@@ -310,9 +304,6 @@ pub struct LaneDocument {
     /// Half-open ranges of bits that are not available.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<[u64; 2]>,
-    /// The positions at which the value can be broken into lines.
-    #[serde(skip)]
-    pub marks: Box<[Mark]>,
     /// The source of the value, if the debugging information does not locate it at this address.
     #[serde(flatten)]
     pub recovered: Option<Box<RecoveredDocument>>,
@@ -343,7 +334,6 @@ impl LaneDocument {
             bytes: None,
             undefined: Vec::new(),
             unavailable: Vec::new(),
-            marks: Box::default(),
             recovered: None,
             message: None,
             children: Vec::new(),
@@ -505,9 +495,9 @@ pub fn lane_message(
         }
         ValueState::Ambiguous(reason) => Some(reason.to_string()),
         ValueState::Unsupported { what } => Some(what.clone()),
-        ValueState::Error(error) => Some(error.to_string()),
+        ValueState::Error(error) | ValueState::Unavailable(Some(error)) => Some(error.to_string()),
         ValueState::OptimizedOut => Some(frame.no_location(value)),
-        ValueState::Unavailable => Some(NOT_SAID.to_owned()),
+        ValueState::Unavailable(None) => Some(NOT_SAID.to_owned()),
         ValueState::Inactive
         | ValueState::NotInFrame
         | ValueState::Entry

@@ -116,7 +116,9 @@ impl fmt::Display for NoValue {
             NoValue::Inactive => f.write_str("the lane does not execute here"),
             NoValue::NotInFrame => f.write_str("the lane did not enter this function"),
             NoValue::Variable { name, state, why } => match (state, why) {
-                (ValueState::Error(error), _) => write!(f, "`{name}`: {error}"),
+                (ValueState::Error(error) | ValueState::Unavailable(Some(error)), _) => {
+                    write!(f, "`{name}`: {error}")
+                }
                 (ValueState::Ambiguous(reason), _) => write!(f, "`{name}`: {reason}"),
                 (ValueState::Unsupported { what }, _) => write!(f, "`{name}`: {what}"),
                 (ValueState::OptimizedOut, Some(why)) => write!(f, "`{name}`: {why}"),

@@ -63,6 +63,14 @@ mod code {
     pub(super) const V6_IS_S4: u32 = 0x7e0c_0204;
     /// `s_load_b64 s[4:5], s[0:1], 0x10`
     pub(super) const LOAD_S4_FROM_16: [u32; 2] = [0xf404_0100, 0xf800_0010];
+    /// `s_load_b64 s[4:5], s[6:7], 0x10`
+    pub(super) const LOAD_S4_FROM_ELSEWHERE: [u32; 2] = [0xf404_0103, 0xf800_0010];
+    /// `s_mov_b32 exec_lo, -1`
+    pub(super) const ALL_LANES: u32 = 0xbefe_00c1;
+    /// `s_mov_b32 exec_lo, s5`
+    pub(super) const LANES_OF_S5: u32 = 0xbefe_0005;
+    /// `v_writelane_b32 v1, s4, 0`
+    pub(super) const WRITE_LANE_0_OF_V1: [u32; 2] = [0xd761_0001, 0x0001_0004];
     /// `s_endpgm`
     pub(super) const END_PROGRAM: u32 = 0xbfb0_0000;
 }
@@ -271,6 +279,20 @@ fn both_parts_of_a_dual_instruction_copy() {
     assert_eq!(kept(&code, 2, on_entry(1, false)).unwrap().as_of, None);
 }
 
+/// A lane that may have executed a copy may have the copy or the original.
+#[test]
+fn after_instructions_that_a_lane_may_execute_nothing_is_known() {
+    let code = [NOP, LANES_OF_S5, V5_IS_V1, V1_IS_0, ALL_LANES, NOP, RETURN];
+    assert_eq!(kept(&code, 5, in_v1(0..1)), None);
+}
+
+/// A scalar value that is put into one lane may be put into this lane.
+#[test]
+fn a_lane_that_a_scalar_may_overwrite_is_unknown() {
+    let [write, lane] = WRITE_LANE_0_OF_V1;
+    assert_eq!(kept(&[NOP, write, lane, NOP, RETURN], 3, in_v1(0..1)), None);
+}
+
 /// Entering an inlined call again begins another activation, whose variables do not have the values of the previous one.
 #[test]
 fn another_activation_knows_nothing_of_the_one_before() {
@@ -285,6 +307,15 @@ fn another_activation_knows_nothing_of_the_one_before() {
     assert!(kept(&code, 1, watched(vec![whole])).is_none());
     let body = START + 4..START + 16;
     assert!(kept(&code, 1, watched(vec![body])).is_none());
+    // The code of the call is in two parts, and other code is executed between them.
+    let code = [V5_IS_V1, NOP, NOP, NOP, RETURN];
+    let parts = vec![START..START + 4, START + 8..START + 20];
+    let in_first_part = |activation| Watched {
+        activation,
+        ..in_v1(0..1)
+    };
+    assert!(kept(&code, 3, in_first_part(vec![])).is_some());
+    assert!(kept(&code, 3, in_first_part(parts)).is_none());
 }
 
 /// A value times three, modulo 2^32, determines the value: three times `0xaaaa_aaab` is 2 * 2^32 + 1.
@@ -370,8 +401,12 @@ fn an_argument_that_the_kernel_has_loaded_is_in_its_registers() {
     assert_eq!(at(argument(16)), s(4));
     assert_eq!(at(argument(20)), s(5));
     assert_eq!(at(argument(24)), None);
-    // In a function, s[0:1] do not hold this address.
+    // In a function, s[0:1] do not hold this address, and in a kernel, s[6:7] do not.
     assert_eq!(kept(&code, 2, argument(16)), None);
+    let [a, b] = LOAD_S4_FROM_ELSEWHERE;
+    let code = [a, b, NOP, END_PROGRAM];
+    let elsewhere = kept_in(Some(&kernel()), &code, 2, argument(16));
+    assert_eq!(elsewhere, None);
 }
 
 /// `v_lshlrev_b32 v0, 2, v0` loses two bits, but the dispatch determines the initial v0.

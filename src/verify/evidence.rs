@@ -2,7 +2,6 @@
 
 use crate::expr::Dialect;
 use crate::frame::write::{Assembler, Common, FrameTable, FunctionFrame, Start, Target};
-use crate::untrusted::Untrusted;
 
 /// The evidence that a row contradicts the code.
 #[non_exhaustive]
@@ -16,9 +15,6 @@ pub struct Evidence {
     pub row: Vec<PlacedDirective>,
     /// The directives of the correct rules, for the same findings.
     pub directives: Vec<PlacedDirective>,
-    /// The source line of the finding's address, if the line table contains the text.
-    #[cfg_attr(feature = "serde", serde(skip))]
-    pub source: Option<Untrusted<'static>>,
 }
 
 /// An instruction.

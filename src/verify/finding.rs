@@ -24,10 +24,8 @@ pub struct Finding {
     pub pc: Option<u64>,
     /// The function that contains this address.
     pub function: Option<Untrusted<'static>>,
-    /// The path of the source file, as the line table gives it, and the line of this address.
-    pub source: Option<(Untrusted<'static>, u64)>,
-    /// The MD5 of this file at compilation, if the line table has it.
-    pub source_md5: Option<[u8; 16]>,
+    /// The source line of this address.
+    pub source: Option<SourceLine>,
     /// The row or expression, with the faulty part marked.
     pub excerpt: Option<Excerpt>,
     /// The problem, with the decisive numbers.
@@ -40,6 +38,31 @@ pub struct Finding {
     pub contradiction: Option<Box<Contradiction>>,
     /// The instructions around the cause and the correct directives. Present for the first contradictions with machine code.
     pub evidence: Option<Box<Evidence>>,
+}
+
+/// A source line.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLine {
+    /// The path of the file, as the line table gives it.
+    pub file: Untrusted<'static>,
+    /// The line, from 1; 0 if the line table names none.
+    pub line: u64,
+    /// The text of the line. Present if the line table contains it, for a finding with evidence.
+    pub text: Option<Untrusted<'static>>,
+    /// The MD5 of the file at compilation, if the line table has it.
+    pub md5: Option<[u8; 16]>,
+}
+
+impl SourceLine {
+    pub(crate) fn new(file: impl Into<Untrusted<'static>>, line: u64) -> SourceLine {
+        SourceLine {
+            file: file.into(),
+            line,
+            text: None,
+            md5: None,
+        }
+    }
 }
 
 /// A line of text with a faulty part.
@@ -103,7 +126,6 @@ impl Finding {
             pc: None,
             function: None,
             source: None,
-            source_md5: None,
             excerpt: None,
             message: message.into(),
             help: None,

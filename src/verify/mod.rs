@@ -47,7 +47,7 @@ mod tests;
 pub use crate::rule::{Rule, Severity};
 pub use evidence::{CodeLine, Evidence, PlacedDirective};
 pub use example::{Example, Setting};
-pub use finding::{Excerpt, Finding};
+pub use finding::{Excerpt, Finding, SourceLine};
 pub use profile::Profile;
 pub use selection::{Choice, MACHINE_CODE, Selection, UnknownRule};
 pub use subject::shown_line;
@@ -182,9 +182,7 @@ pub(crate) fn verify_within(
                 .symbol_at(pc)
                 .map(|symbol| symbol.name.clone().into_owned().into());
         }
-        if let Some((source, md5)) = subject.source_at(pc) {
-            (finding.source, finding.source_md5) = (Some(source), md5);
-        }
+        finding.source = subject.source_at(pc);
     }
     match selection.profile() {
         // Users who cannot change the compiler do not write directives.

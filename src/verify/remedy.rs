@@ -63,7 +63,6 @@ pub(super) fn add(subject: &Subject<'_, '_>, assembler: Assembler, findings: &mu
                     code: code.unwrap_or_default(),
                     row: Vec::new(),
                     directives: Vec::new(),
-                    source: finding.pc.and_then(|pc| subject.source_text_at(pc)),
                 };
                 first.insert(cause, made.len());
                 made.push((index, evidence));
@@ -83,6 +82,9 @@ pub(super) fn add(subject: &Subject<'_, '_>, assembler: Assembler, findings: &mu
     }
     for (index, evidence) in made {
         if let Some(finding) = findings.get_mut(index) {
+            if let (Some(pc), Some(source)) = (finding.pc, &mut finding.source) {
+                source.text = subject.source_text_at(pc);
+            }
             finding.evidence = Some(Box::new(evidence));
         }
     }

@@ -208,25 +208,45 @@ impl Rule {
 pub struct UnknownRule {
     /// The name.
     pub name: Untrusted<'static>,
-    /// The nearest known name, if there is one.
-    pub nearest: Option<&'static str>,
+    /// The name that was probably meant, if there is one. It may be a prefix followed by `*`.
+    pub nearest: Option<String>,
 }
 
 impl UnknownRule {
     fn new(name: &str) -> UnknownRule {
-        let names = Rule::all().map(|rule| rule.id).chain([MACHINE_CODE]);
         UnknownRule {
             name: name.to_owned().into(),
-            nearest: nearest(name, names),
+            nearest: meant(name),
         }
     }
+}
+
+/// Returns the name that was probably meant by an unknown one: the names that begin with it, or else the most similar name, or else one that contains
+/// it.
+fn meant(name: &str) -> Option<String> {
+    let names = || Rule::all().map(|rule| rule.id).chain([MACHINE_CODE]);
+    let part = name.trim_end_matches('*');
+    if part.is_empty() {
+        return None;
+    }
+    let started: Vec<&str> = names().filter(|id| id.starts_with(part)).collect();
+    let is_word = |id: &&str| id.as_bytes().get(part.len()) == Some(&b'-');
+    match started.as_slice() {
+        [] => {}
+        [only] => return Some((*only).to_owned()),
+        all if all.iter().all(is_word) => return Some(format!("{part}-*")),
+        [..] => return Some(format!("{part}*")),
+    }
+    let similar = nearest(name, names());
+    let found = similar.or_else(|| names().find(|id| id.contains(part)));
+    found.map(str::to_owned)
 }
 
 impl core::error::Error for UnknownRule {}
 
 impl fmt::Display for UnknownRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.nearest {
+        match &self.nearest {
             Some(nearest) => write!(
                 f,
                 "there is no rule `{}`; did you mean `{nearest}`?",
@@ -342,11 +362,11 @@ mod tests {
         let wrong = selection
             .choose([("cfi-entry", Choice::Allow), ("cfi-entyr", Choice::Deny)])
             .unwrap_err();
-        assert_eq!(wrong.nearest, Some("cfi-entry"));
+        assert_eq!(wrong.nearest.as_deref(), Some("cfi-entry"));
         assert_eq!(selection, Selection::default());
         assert_eq!(selection.only(["x-*"]).unwrap_err().nearest, None);
         let nearly = Rule::named("machine-cod").unwrap_err();
-        assert_eq!(nearly.nearest, Some(MACHINE_CODE));
+        assert_eq!(nearly.nearest.as_deref(), Some(MACHINE_CODE));
         assert!(Rule::named(&"cfi-entry".repeat(100_000)).is_err());
     }
 }

@@ -5,6 +5,7 @@ use core::ops::Range;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::finding::SourceLine;
 use crate::arch::{Machine, Processor, Register, WaveSize};
 use crate::expr::Dialect;
 use crate::frame::FrameSection;
@@ -55,9 +56,6 @@ impl Facts<'_> {
         }
     }
 }
-
-/// The path of a file with a line, and the MD5 of the file if it is known.
-type SourcePlace = ((Untrusted<'static>, u64), Option<[u8; 16]>);
 
 /// The start of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -219,13 +217,16 @@ impl<'p, 'a> Subject<'p, 'a> {
         function.is_some_and(|function| function.ranges.iter().any(|range| range.start == pc))
     }
 
-    /// Returns the file and line of an address, and the MD5 of the file. Returns `None` if there is none or it is unreadable.
-    pub(super) fn source_at(&self, pc: u64) -> Option<SourcePlace> {
+    /// Returns the source line of an address, without its text. Returns `None` if there is none or it is unreadable.
+    pub(super) fn source_at(&self, pc: u64) -> Option<SourceLine> {
         let info = self.program.info();
         let line = info.line_at(pc).ok().flatten()?;
         let file = line.file?;
         let md5 = info.source_md5(line.unit, file.index).ok().flatten();
-        Some(((file.path.to_string().into(), line.line), md5))
+        Some(SourceLine {
+            md5,
+            ..SourceLine::new(file.path.to_string(), line.line)
+        })
     }
 
     /// Returns the text of the source line, if the line table contains the file. A long line is cut.

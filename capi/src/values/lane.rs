@@ -15,7 +15,7 @@ pub const HETDWARF_LANE_OK: u8 = 0;
 pub const HETDWARF_LANE_OPTIMIZED_OUT: u8 = 1;
 /// Only some bits of the value are known.
 pub const HETDWARF_LANE_PARTIAL: u8 = 2;
-/// The debugger does not have the bytes of the value.
+/// The debugger does not have the bytes of the value, or a register or memory that its location depends on.
 pub const HETDWARF_LANE_UNAVAILABLE: u8 = 3;
 /// The location of the value can be read in several ways, and nothing decides between them.
 pub const HETDWARF_LANE_AMBIGUOUS: u8 = 4;

@@ -1,4 +1,4 @@
-//! What tests that compile C share.
+//! Helpers for tests that compile C.
 #![allow(dead_code, reason = "each test program uses a part")]
 #![allow(
     clippy::unwrap_used,
@@ -11,28 +11,28 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The folder of this package.
+/// Returns the folder of this package.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Where cargo puts the libraries: beside this test.
+/// Returns the folder into which cargo puts the libraries and this test.
 pub fn libraries() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().unwrap().to_owned()
 }
 
-/// Whether a program is there.
+/// Returns true if a program is installed.
 pub fn has(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
 }
 
-/// The sanitizer that instruments the library, if one does. Programs need its runtime, which gcc has.
+/// Returns the sanitizer that instruments the library, if any. Programs need its runtime, which gcc provides.
 fn sanitizer() -> Option<String> {
     std::env::var("HETDWARF_C_SANITIZER").ok()
 }
 
-/// The compilers of C, or of C++, that are there. Tests say by name which are not.
+/// Returns the installed compilers for C or C++. If there are none, records that the test was skipped.
 pub fn compilers(cpp: bool) -> Vec<&'static str> {
     let all = match cpp {
         false => ["gcc", "clang", "clang-22"],
@@ -58,7 +58,7 @@ pub fn compile_against(include: &Path, compiler: &str, source: &Path, out: &Path
         .extension()
         .is_some_and(|extension| extension == "cpp");
     let libraries = libraries();
-    // The name that the library has for programs.
+    // The file name that programs load at run time.
     let name = libraries.join("libhetdwarf.so.0");
     let _ = std::os::unix::fs::symlink("libhetdwarf_capi.so", name);
     let mut command = Command::new(compiler);
@@ -75,7 +75,7 @@ pub fn compile_against(include: &Path, compiler: &str, source: &Path, out: &Path
     command.arg("-I").arg(include);
     command.arg(source).arg("-o").arg(out);
     command.arg("-L").arg(&libraries).arg("-lhetdwarf_capi");
-    // Before the path of cargo, which may lead to an older build.
+    // The search path of the program must precede cargo's, which may lead to an older build.
     command.arg("-Wl,--disable-new-dtags");
     command.arg(format!("-Wl,-rpath,{}", libraries.to_str().unwrap()));
     if let Some(name) = sanitizer() {
@@ -97,7 +97,7 @@ pub fn run(command: &mut Command) -> Output {
     output
 }
 
-/// What the command prints as JSON.
+/// Returns the command's output, parsed as JSON.
 pub fn hetdwarf(arguments: &[&str]) -> serde_json::Value {
     let mut out = Vec::new();
     let mut err = Vec::new();
@@ -108,7 +108,7 @@ pub fn hetdwarf(arguments: &[&str]) -> serde_json::Value {
     serde_json::from_str(&text).unwrap_or_else(|_| panic!("{arguments:?}: {text}{problem}"))
 }
 
-/// The message that C has for a value that the debugging information does not give, from the command's document.
+/// Returns the C library's message about an `entry` or `last-known` value, derived from the command's document.
 pub fn earlier(lane: &serde_json::Value) -> Option<String> {
     let from = lane["from"].as_str()?;
     let since = match (&lane["state"], &lane["as_of"]) {
@@ -119,10 +119,10 @@ pub fn earlier(lane: &serde_json::Value) -> Option<String> {
     Some(format!("{since}, from {from}"))
 }
 
-/// The waves of the repository: object and snapshot.
+/// Returns the code objects and snapshots of all recorded waves.
 pub fn waves() -> Vec<(PathBuf, PathBuf)> {
     let folder = root().join("../dwarf-tests/fixtures/waves");
-    // For those who have more of them.
+    // `HETDWARF_WAVES` can name a folder with more waves.
     let folder = std::env::var_os("HETDWARF_WAVES").map_or(folder, PathBuf::from);
     let mut found = Vec::new();
     for case in std::fs::read_dir(folder).unwrap() {

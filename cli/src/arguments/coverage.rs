@@ -21,7 +21,8 @@ The bytes of code in the scope of each variable and parameter are counted as
 Variables that are absent from an inlined copy of their function are counted as \"omitted\"; llvm-dwarfdump leaves them
 out.
 
-Exit status: 0 it ran, 2 an object could not be read, or a limit was reached.";
+Exit status: 0 it ran, 1 the entries of some units are in .dwo files that --dwo does not name, 2 an object could not be
+read or has all its entries in such files, or a limit was reached.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CoverageArguments {
@@ -42,8 +43,10 @@ pub(super) const COMPARE_EXAMPLES: &str = "Examples:
 Both must be compiled from the same source. Functions are matched by linkage name. The output lists variables that
 gained or lost coverage and, for functions whose code is equal, call frame rows and lines that differ.
 
+--dwo may be repeated: each .dwo file is used for the version with its id.
+
 Exit status: 0 it ran, 1 coverage fell by more than the tolerance, in total or in one function,
-2 an object could not be read, or a limit was reached.";
+2 an object could not be read or lacks its .dwo file, or a limit was reached.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
@@ -52,7 +55,7 @@ pub(crate) struct CompareArguments {
     /// The new code object
     pub(crate) new: PathBuf,
     /// Allow coverage to fall by N percentage points
-    #[arg(long, value_name = "N", default_value_t = 0.0, value_parser = tolerance)]
+    #[arg(long, value_name = "N", default_value_t = 0.0, value_parser = tolerance, allow_negative_numbers = true)]
     pub(crate) tolerance: f64,
     #[command(flatten)]
     pub(crate) which: ObjectArguments,

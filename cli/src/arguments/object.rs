@@ -35,7 +35,7 @@ pub(crate) struct ObjectArguments {
     pub(crate) index: Option<usize>,
     /// Read the split debugging information from this .dwo file
     #[arg(long, value_name = "FILE")]
-    pub(crate) dwo: Option<PathBuf>,
+    pub(crate) dwo: Vec<PathBuf>,
     /// Use this encoding of the heterogeneous operations
     #[arg(long, value_enum, default_value_t)]
     pub(crate) dialect: DialectName,
@@ -46,7 +46,7 @@ pub(crate) struct ObjectArguments {
 impl ObjectArguments {
     /// Returns the other files that are read.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        self.dwo.as_deref().into_iter()
+        self.dwo.iter().map(PathBuf::as_path)
     }
 }
 

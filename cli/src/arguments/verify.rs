@@ -160,7 +160,7 @@ pub(crate) enum DocumentFormat {
     Github,
     /// One line per finding, without addresses that change when code moves, for `FileCheck` and grep.
     Lines,
-    /// `JUnit` XML, for other CIs.
+    /// `JUnit` XML with every finding, as with --each, for other CIs.
     Junit,
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use hetdwarf::inspect::StopOptions;
 use hetdwarf::limits::Limits;
-use hetdwarf::report::{CoreDocument, CoreRequest};
+use hetdwarf::report::{CoreReport, CoreRequest};
 
 use super::super::arguments::CoreObjects;
 use super::super::failure::Failure;
@@ -19,11 +19,11 @@ pub(crate) fn with_document<T>(
     options: StopOptions,
     limits: &Limits,
     request: CoreRequest,
-    then: impl FnOnce(&CoreDocument, &dyn WaveSource) -> Result<T, Failure>,
+    then: impl FnOnce(&CoreReport, &dyn WaveSource) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     if log::is_log(files) {
-        return log::with_document(files, wanted, options, limits, request, |document, log| {
-            then(document, log)
+        return log::with_document(files, wanted, options, limits, request, |report, log| {
+            then(report, log)
         });
     }
     stop::with_core(files, wanted, options, limits, |opened| {
@@ -32,11 +32,11 @@ pub(crate) fn with_document<T>(
 }
 
 /// Makes the document about a core, including problems with its code objects.
-pub(super) fn of_core(opened: &Opened<'_>, request: CoreRequest) -> CoreDocument {
+pub(super) fn of_core(opened: &Opened<'_>, request: CoreRequest) -> CoreReport {
     let (core, programs, found) = (opened.core, opened.programs, opened.found);
     let meter = core.meter().question();
     let objects = &found.objects;
-    let mut document = CoreDocument::within(core, programs, objects, request, &meter, &mut |_| {});
-    document.problems.extend(opened.problems());
-    document
+    let mut report = CoreReport::within(core, programs, objects, request, &meter, &mut |_| {});
+    report.document.problems.extend(opened.problems());
+    report
 }

@@ -10,7 +10,7 @@ use hetdwarf::location::Arena;
 use hetdwarf::meter::Meter;
 use hetdwarf::object::CodeObject;
 use hetdwarf::report::{
-    CoreDocument, CoreObjectDocument, CoreRequest, LogDocuments, LoggedStop, ProblemDocument,
+    CoreObjectDocument, CoreReport, CoreRequest, LogDocuments, LoggedStop, ProblemDocument,
     offset_in_function,
 };
 use hetdwarf::untrusted::Untrusted;
@@ -31,7 +31,7 @@ use super::source::{Ask, WaveSource};
 const MOST_FILES: usize = 10_000;
 
 /// Returns true if a file is a text log and not a core.
-pub(super) fn is_log(files: &[PathBuf]) -> bool {
+pub(crate) fn is_log(files: &[PathBuf]) -> bool {
     let [first, ..] = files else { return false };
     let start = Contents::start_of_argument(first).unwrap_or_default();
     !start.is_empty() && !start.contains(&0) && !start.starts_with(b"\x7fELF")
@@ -259,22 +259,15 @@ pub(super) fn run(
     arguments: &CoreArguments,
     files: &[PathBuf],
     request: CoreRequest,
-    then: impl FnOnce(&CoreDocument, &OpenedLog<'_>) -> Result<(), Failure>,
+    then: impl FnOnce(&CoreReport, &OpenedLog<'_>) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let limits = arguments.limits.limits();
     let options = arguments.recovery.options();
     let objects = &arguments.objects;
-    with_document(
-        files,
-        objects,
-        options,
-        &limits,
-        request,
-        |document, log| {
-            then(document, log)?;
-            Ok(super::exit(&document.problems))
-        },
-    )
+    with_document(files, objects, options, &limits, request, |report, log| {
+        then(report, log)?;
+        Ok(super::exit(&report.document.problems))
+    })
 }
 
 /// Opens a log and calls `then` with the document about it.
@@ -284,7 +277,7 @@ pub(super) fn with_document<T>(
     options: StopOptions,
     limits: &Limits,
     request: CoreRequest,
-    then: impl FnOnce(&CoreDocument, &OpenedLog<'_>) -> Result<T, Failure>,
+    then: impl FnOnce(&CoreReport, &OpenedLog<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     with_log(files, wanted, options, limits, |log, gathered, given| {
         let meter = log.meter();
@@ -314,8 +307,8 @@ pub(super) fn with_document<T>(
                 object,
             ));
         }
-        let document = documents.finish(&gathered.events, objects, log.problems());
-        then(&document, log)
+        let report = documents.finish(&gathered.events, objects, log.problems());
+        then(&report, log)
     })
 }
 

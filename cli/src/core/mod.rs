@@ -13,6 +13,7 @@ mod text;
 
 pub(crate) use crashes::{CrashPrinting, crash_exit};
 pub(crate) use document::with_document;
+pub(crate) use log::is_log;
 pub(crate) use source::WaveSource;
 pub(crate) use stop::{
     Chosen, Opened, ask_all_waves, check_which, with_bytes, with_chosen, with_core,
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 use hetdwarf::inspect::{Programs, StopOptions};
 use hetdwarf::report::{
-    CoreDocument, CoreRequest, CoreWaveLine, ErrorRecord, GroupBy, ProblemDocument,
+    CoreReport, CoreRequest, CoreWaveLine, ErrorRecord, GroupBy, ProblemDocument,
     offset_in_function, to_json, write_json_pretty,
 };
 use hetdwarf::untrusted::Untrusted;
@@ -58,7 +59,7 @@ pub(crate) fn run(
         .whereabouts(arguments.whereabouts)
         .all_faults(arguments.all);
     let mut is_reading = false;
-    let ran = match log::is_log(files) {
+    let ran = match is_log(files) {
         true => run_log(arguments, files, request, width, &mut is_reading, out),
         false => run_core(arguments, files, request, width, &mut is_reading, out),
     };
@@ -108,9 +109,10 @@ fn run_core(
             let objects = &found.objects;
             // The document, the export and the page share the limit of one query.
             let meter = core.meter().question();
-            let mut document =
-                CoreDocument::within(core, programs, objects, request, &meter, &mut show);
+            let mut report =
+                CoreReport::within(core, programs, objects, request, &meter, &mut show);
             drop(progress);
+            let document = &mut report.document;
             let process = programs.process();
             document.problems.extend(objects::lost(process, found));
             document.problems.extend(found.problems.iter().cloned());
@@ -123,20 +125,20 @@ fn run_core(
                 document.problems.extend(problem);
             }
             if let Some(output) = &page {
-                page::write(output, &document, opened, &meter, arguments)?;
+                page::write(output, document, opened, &meter, arguments)?;
             }
             match arguments.format {
-                CoreFormat::Json => write_json_pretty(&document, &mut *out)?,
+                CoreFormat::Json => write_json_pretty(&report.document, &mut *out)?,
                 CoreFormat::Jsonl => {
                     let file = Untrusted::from(names(files));
-                    for line in document.lines(&|index, pc| offset_in(programs, index, pc), &file) {
+                    for line in report.lines(&|index, pc| offset_in(programs, index, pc), &file) {
                         writeln!(out, "{}", to_json(&line)?)?;
                     }
-                    print_problems(&document.problems, files, out)?;
+                    print_problems(&report.document.problems, files, out)?;
                 }
-                CoreFormat::Text => text::print(&document, opened, arguments, width, out)?,
+                CoreFormat::Text => text::print(&report, opened, arguments, width, out)?,
             }
-            Ok(exit(&document.problems))
+            Ok(exit(&report.document.problems))
         },
     )
 }
@@ -154,7 +156,8 @@ fn run_log(
 ) -> Result<Exit, Failure> {
     let (mut outputs, page) = planned(arguments)?;
     *is_reading = true;
-    log::run(arguments, files, request, |document, log| {
+    log::run(arguments, files, request, |report, log| {
+        let document = &report.document;
         *is_reading = false;
         if let Some(folder) = &arguments.export {
             log.export(folder, &mut outputs)?;
@@ -166,12 +169,12 @@ fn run_log(
             CoreFormat::Json => Ok(write_json_pretty(document, &mut *out)?),
             CoreFormat::Jsonl => {
                 let file = Untrusted::from(names(files));
-                for line in document.lines(&|index, pc| log.offset_in(index, pc), &file) {
+                for line in report.lines(&|index, pc| log.offset_in(index, pc), &file) {
                     writeln!(out, "{}", to_json(&line)?)?;
                 }
                 print_problems(&document.problems, files, out)
             }
-            CoreFormat::Text => text::print(document, log, arguments, width, out),
+            CoreFormat::Text => text::print(report, log, arguments, width, out),
         }
     })
 }
@@ -199,29 +202,22 @@ fn each_line(
     let options = arguments.recovery.options();
     let objects = &arguments.objects;
     let file = Untrusted::from(names(files));
-    if log::is_log(files) {
-        return log::with_document(
-            files,
-            objects,
-            options,
-            &limits,
-            request,
-            |document, log| {
-                let offset = |index, pc| log.offset_in(index, pc);
-                document
-                    .lines(&offset, &file)
-                    .try_for_each(|line| take(&line))?;
-                Ok(document.problems.clone())
-            },
-        );
+    if is_log(files) {
+        return log::with_document(files, objects, options, &limits, request, |report, log| {
+            let offset = |index, pc| log.offset_in(index, pc);
+            report
+                .lines(&offset, &file)
+                .try_for_each(|line| take(&line))?;
+            Ok(report.document.problems.clone())
+        });
     }
     with_core(files, objects, options, &limits, |opened| {
-        let document = document::of_core(opened, request);
+        let report = document::of_core(opened, request);
         let offset = |index, pc| offset_in(opened.programs, index, pc);
-        document
+        report
             .lines(&offset, &file)
             .try_for_each(|line| take(&line))?;
-        Ok(document.problems)
+        Ok(report.document.problems)
     })
 }
 

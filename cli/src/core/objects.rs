@@ -95,6 +95,7 @@ impl Found<'_> {
             Some(reference) if inside.is_empty() => reference.to_string(),
             _ => String::from("it has no code object"),
         };
+        let mut is_worse = false;
         for embedded in inside {
             let object = match CodeObject::parse_with(&embedded.data, core.limits()) {
                 Ok(object) => object,
@@ -103,12 +104,14 @@ impl Found<'_> {
                     continue;
                 }
             };
+            let has_debug = has_debugging_information(&object);
             if let Some(address) = load_address.map(LoadAddress) {
                 match core.fit(&object, address) {
                     Fit::Matches { .. } | Fit::Unknown => {
                         let index = self.at(address);
-                        self.put(index, path, &embedded.data);
-                        is_used = true;
+                        let is_put = self.put_better(core, index, path, &embedded.data, has_debug);
+                        is_used |= is_put;
+                        is_worse |= !is_put;
                     }
                     other @ (Fit::OtherTarget | Fit::Differs { .. }) => reason = misfit(other),
                 }
@@ -120,14 +123,20 @@ impl Found<'_> {
                 };
                 match core.fit(&object, *address) {
                     Fit::Matches { .. } => {
-                        self.put(index, path, &embedded.data);
-                        is_used = true;
+                        let is_put = self.put_better(core, index, path, &embedded.data, has_debug);
+                        is_used |= is_put;
+                        is_worse |= !is_put;
                     }
                     other @ (Fit::Unknown | Fit::OtherTarget | Fit::Differs { .. }) => {
                         reason = misfit(other);
                     }
                 }
             }
+        }
+        if is_worse {
+            reason = String::from(
+                "it is stripped, and the core has this code object with debugging information",
+            );
         }
         if !is_used {
             let place = format!("--object {}", Untrusted::from(given));
@@ -157,6 +166,22 @@ impl Found<'_> {
         if let Some(object) = self.objects.get_mut(index) {
             object.file = Some(Untrusted::from(path).into_owned());
         }
+    }
+
+    /// Uses a file for a code object, unless the file is stripped and the core's own code object is not. Returns true if the file is used.
+    fn put_better(
+        &mut self,
+        core: &GpuCore<'_>,
+        index: usize,
+        path: &Path,
+        bytes: &[u8],
+        has_debug: bool,
+    ) -> bool {
+        let is_better = has_debug || self.is_wanted(core, index);
+        if is_better {
+            self.put(index, path, bytes);
+        }
+        is_better
     }
 
     /// Returns the code objects that are lost or stripped.

@@ -92,7 +92,7 @@ pub(crate) fn check_which(which: &ObjectArguments) -> Result<(), Failure> {
     let given = [
         ("--target", which.target.is_some()),
         ("--index", which.index.is_some()),
-        ("--dwo", which.dwo.is_some()),
+        ("--dwo", !which.dwo.is_empty()),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(Failure::new(format!(

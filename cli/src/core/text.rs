@@ -12,8 +12,8 @@ use hetdwarf::inspect::{Stop, StopFrame};
 use hetdwarf::plural::counted;
 use hetdwarf::report::source_text::SourceTexts;
 use hetdwarf::report::{
-    CoreDocument, CoreWaveDocument, DispatchDocument, LaneChoice, VarsDocument, VarsRequest,
-    own_frame,
+    CoreDocument, CoreReport, CoreWaveDocument, DispatchDocument, LaneChoice, VarsDocument,
+    VarsRequest, own_frame,
 };
 use hetdwarf::untrusted::Untrusted;
 use hetdwarf::wave::Wave;
@@ -35,19 +35,19 @@ const IN_FULL: usize = 4;
 const SHOWN: usize = 12;
 
 pub(super) fn print(
-    document: &CoreDocument,
+    report: &CoreReport,
     waves: &dyn WaveSource,
     arguments: &CoreArguments,
     width: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    if let Some(found) = &document.whereabouts {
+    if let Some(found) = &report.document.whereabouts {
         writeln!(out, "{:#x}: {}", found.of.0, found.text)?;
         return Ok(());
     }
     let chosen = arguments.agents || arguments.queues || arguments.dispatches;
     let sources = Sources::new(&arguments.sources.source_dirs);
-    let mut printer = Printer::new(document, waves, sources, width);
+    let mut printer = Printer::new(report, waves, sources, width);
     printer.all = arguments.all;
     if !chosen {
         printer.first(out)?;
@@ -69,6 +69,7 @@ pub(super) fn print(
 
 /// Prints parts of a document.
 pub(crate) struct Printer<'p> {
+    report: &'p CoreReport,
     document: &'p CoreDocument,
     source: &'p dyn WaveSource,
     sources: Sources,
@@ -90,13 +91,14 @@ struct Alike<'p> {
 impl<'p> Printer<'p> {
     /// * `source`: the waves of the document.
     pub(crate) fn new(
-        document: &'p CoreDocument,
+        report: &'p CoreReport,
         source: &'p dyn WaveSource,
         sources: Sources,
         width: usize,
     ) -> Printer<'p> {
         Printer {
-            document,
+            report,
+            document: &report.document,
             source,
             sources,
             texts: SourceTexts::default(),
@@ -163,7 +165,7 @@ impl<'p> Printer<'p> {
             let is_fault = StopReason::ALL
                 .iter()
                 .any(|reason| reason.is_fault() && wave.stop.contains(&reason.name()));
-            let key = (!is_fault, wave.stop.as_slice(), wave.stack.as_slice());
+            let key = (!is_fault, wave.stop.as_slice(), self.report.stack(wave));
             kinds
                 .entry(key)
                 .and_modify(|alike| alike.others.push(wave.index))
@@ -185,7 +187,7 @@ impl<'p> Printer<'p> {
                 "\n{}: {ALARM}{}{ALARM:#} in {}{}",
                 title(wave),
                 wave.stop.join(", "),
-                or_unknown(wave.stack.first()),
+                or_unknown(self.report.stack(wave).first()),
                 others(&alike.others, self.all)
             )?;
         }
@@ -240,10 +242,11 @@ impl<'p> Printer<'p> {
             self.source(stop, out)?;
         }
         let most = if self.all { usize::MAX } else { SHOWN };
-        for (level, frame) in document.stack.iter().enumerate().take(most) {
+        let stack = self.report.stack(document);
+        for (level, frame) in stack.iter().enumerate().take(most) {
             writeln!(out, "  #{level:<2} {frame}")?;
         }
-        if let Some(more) = document.stack.len().checked_sub(most).filter(|&n| n != 0) {
+        if let Some(more) = stack.len().checked_sub(most).filter(|&n| n != 0) {
             writeln!(out, "  {FAINT}… {more} more (--all){FAINT:#}")?;
         }
         if let Some(text) = variables::entry_text(&document.entry) {
@@ -356,7 +359,8 @@ impl<'p> Printer<'p> {
                 place(wave),
                 format!("{:#x}", wave.pc.0),
                 format!("{:#x}", wave.exec.0),
-                wave.stack
+                self.report
+                    .stack(wave)
                     .first()
                     .map_or_else(String::new, ToString::to_string),
             ])

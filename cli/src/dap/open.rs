@@ -126,10 +126,10 @@ fn open(
         StopOptions::default(),
         &Limits::default(),
         CoreRequest::default(),
-        |document, source| {
+        |report, source| {
             is_open = true;
             let sources = Sources::new(&wanted.sources);
-            let mut session = Session::new(document, source, sources, numbering);
+            let mut session = Session::new(&report.document, source, sources, numbering);
             connection.respond(request, Ok(Body::None))?;
             connection.event(Event::Initialized {})?;
             Ok(session.serve(connection)?)

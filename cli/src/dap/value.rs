@@ -11,7 +11,7 @@ const MOST_TEXT: usize = 60;
 /// Returns the text of a value in a lane, or the reason why there is no value.
 pub(super) fn lane_text(lane: &LaneDocument) -> String {
     let text = match (&lane.value, &lane.message) {
-        (Some(value), _) => value.clone(),
+        (Some(value), _) => value.to_string(),
         (None, Some(reason)) => format!("<{}> ({reason})", state_text(lane.state)),
         (None, None) => format!("<{}>", state_text(lane.state)),
     };

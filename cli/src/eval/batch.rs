@@ -56,10 +56,7 @@ fn answer_line(line: &[u8], folder: &Path, settings: &Settings, waves: &mut Wave
         .as_ref()
         .ok()
         .and_then(|request| request.get("id"))
-        .map(|id| {
-            id.as_str()
-                .map_or_else(|| id.to_string(), ToOwned::to_owned)
-        });
+        .cloned();
     let answer = match request {
         Ok(request) => answer_request(&request, folder, settings, waves),
         Err(error) => Err(format!("not a JSON object: {error}")),

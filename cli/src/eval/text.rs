@@ -121,12 +121,12 @@ fn place_text(place: &PlaceDocument) -> String {
             bit_offset,
             ..
         } => {
-            let start = if bit_offset.0 == 0 {
+            let start = if *bit_offset == 0 {
                 String::new()
             } else {
-                format!(" from byte {}", bits(bit_offset.0))
+                format!(" from byte {}", bits((*bit_offset).into()))
             };
-            format!("{} bits in {} parts{start}", bit_size.0, parts.len())
+            format!("{bit_size} bits in {} parts{start}", parts.len())
         }
     }
 }

@@ -13,7 +13,7 @@ use super::contents::{self, STANDARD_INPUT, input_name};
 use super::core::{CrashPrinting, crash_exit};
 use super::failure::{Exit, Failure};
 use super::outputs::Outputs;
-use super::verify::{Printing, document_format, report_unreadable, status};
+use super::verify::{Printing, document_format, gathering, report_unreadable, status};
 use hetdwarf::report::{
     CheckedFile, Crashes, FileRecord, FileRecords, FindingRecord, FolderRecord, Gathering, Record,
     UnreadableFile, VerifyDocument, safe_line, to_json, unchecked,
@@ -66,6 +66,9 @@ pub(crate) fn run(
         false => exit,
     })
 }
+
+/// The number of consecutive lines without a record after which a file is not read further: it is another kind of file.
+const MOST_WRONG: u32 = 10;
 
 /// The state of reading records.
 struct Merge<'m> {
@@ -132,11 +135,25 @@ impl<'m> Merge<'m> {
                     continue;
                 }
             };
+            let mut wrong: u32 = 0;
             for (number, line) in (1..).zip(lines) {
                 let place = (input, number);
-                match line {
+                let is_record = match line {
                     Ok(line) => self.read(&line, place)?,
-                    Err(error) => self.reject(place, error),
+                    Err(error) => {
+                        self.reject(place, error);
+                        false
+                    }
+                };
+                if is_record {
+                    wrong = 0;
+                    continue;
+                }
+                wrong = wrong.saturating_add(1);
+                if wrong == MOST_WRONG {
+                    let message = "the rest of the file is not read; records are from verify --format jsonl or core --format jsonl";
+                    Failure::in_file(input_name(path), message).report(self.err);
+                    break;
                 }
             }
         }
@@ -154,20 +171,21 @@ impl<'m> Merge<'m> {
         Ok(())
     }
 
-    fn read(&mut self, line: &[u8], place: Place) -> Result<(), Failure> {
+    /// Reads a line. Returns false if it is not a record.
+    fn read(&mut self, line: &[u8], place: Place) -> Result<bool, Failure> {
         let line = line.trim_ascii();
         if line.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let Ok(text) = core::str::from_utf8(line) else {
             self.reject(place, "it is not UTF-8");
-            return Ok(());
+            return Ok(false);
         };
         let record = match Record::parse(line) {
             Ok(record) => record,
             Err(error) => {
                 self.reject(place, error);
-                return Ok(());
+                return Ok(false);
             }
         };
         match &record {
@@ -176,7 +194,7 @@ impl<'m> Merge<'m> {
                 let key = (folder.left_out, folder.folder.clone());
                 let known = self.folders.entry(key).or_insert_with(|| folder.clone());
                 known.add(folder);
-                return Ok(());
+                return Ok(true);
             }
             Record::Finding(finding) => {
                 self.of_files = self.of_files.saturating_add(1);
@@ -198,7 +216,8 @@ impl<'m> Merge<'m> {
             }
         }
         let added = self.store.add(record.key(), text, place);
-        added.map_err(store_error)
+        added.map_err(store_error)?;
+        Ok(true)
     }
 
     /// Prints the lines in the same order as a single run.
@@ -229,11 +248,7 @@ impl<'m> Merge<'m> {
             let is_unchecked = !self.unchecked().is_empty();
             return Ok(status(is_incomplete || is_unchecked, self.has_errors));
         };
-        let gathering = match arguments.each {
-            true => Gathering::each(),
-            false => Gathering::grouped(),
-        };
-        let document = self.document(gathering)?;
+        let document = self.document(gathering(format, arguments.each))?;
         report_unreadable(&document, self.err);
         let printing = Printing {
             format,

@@ -22,6 +22,7 @@ use hetdwarf::inspect::{Lookups, Symbolized, Symbolizer};
 use hetdwarf::object::may_hold_code_objects;
 use hetdwarf::report::{SymbolizedDocument, to_json};
 use hetdwarf::untrusted::Untrusted;
+use objects::Advice;
 use request::Request;
 use shape::Shape;
 
@@ -38,29 +39,35 @@ pub(crate) fn run(
     }
     let inputs = Inputs::of(arguments)?;
     let mut out = BufWriter::new(out);
-    objects::with_symbolizer(arguments, &inputs.objects, err, |symbolizer, err| {
-        let mut answers = Answers::new(symbolizer, Shape::of(arguments), err);
-        let exit = match arguments.format {
-            SymbolizeFormat::Llvm => {
-                let mut printer = llvm::Printer::new(&mut answers);
-                inputs.each(&mut out, |line, out| printer.line(line, out))?;
-                answers.exit()
-            }
-            SymbolizeFormat::Json => {
-                inputs.each(&mut out, |line, out| answers.json(line, out))?;
-                answers.exit()
-            }
-            SymbolizeFormat::Text => {
-                inputs.each(&mut out, |line, out| match arguments.filter {
-                    true => text::filter(&mut answers, line, out),
-                    false => text::line(&mut answers, line, out),
-                })?;
-                answers.exit()
-            }
-        };
-        out.flush()?;
-        Ok(exit)
-    })
+    objects::with_symbolizer(
+        arguments,
+        &inputs.objects,
+        err,
+        |symbolizer, advice, err| {
+            let mut answers = Answers::new(symbolizer, Shape::of(arguments), err);
+            let exit = match arguments.format {
+                SymbolizeFormat::Llvm => {
+                    let mut printer = llvm::Printer::new(&mut answers);
+                    inputs.each(&mut out, |line, out| printer.line(line, out))?;
+                    answers.exit()
+                }
+                SymbolizeFormat::Json => {
+                    inputs.each(&mut out, |line, out| answers.json(line, out))?;
+                    answers.exit()
+                }
+                SymbolizeFormat::Text => {
+                    inputs.each(&mut out, |line, out| match arguments.filter {
+                        true => text::filter(&mut answers, line, out),
+                        false => text::line(&mut answers, line, out),
+                    })?;
+                    answers.exit()
+                }
+            };
+            answers.warn_of_no_code(advice);
+            out.flush()?;
+            Ok(exit)
+        },
+    )
 }
 
 /// The inputs that the positional arguments name.
@@ -132,6 +139,14 @@ fn check_object(given: &Path) -> Result<(), Failure> {
         let message = "there is no such file; an address begins with 0x";
         return Err(Failure::in_file(path, message));
     }
+    if let Some((file, load)) = path.to_str().and_then(|text| text.rsplit_once('@'))
+        && !path.exists()
+        && Path::new(file).exists()
+    {
+        let load = Untrusted::from(load);
+        let message = format!("`{load}` is not a load address; write @0x and hexadecimal digits");
+        return Err(Failure::in_file(Path::new(file), message));
+    }
     match Contents::start(path) {
         Ok(start) if !start.is_empty() && !start.contains(&0) && !may_hold_code_objects(&start) => {
             let message = "this is text, not a code object; to translate the addresses in a log, use --filter < LOG";
@@ -157,6 +172,9 @@ struct Answers<'s, 'p, 'a, 'e> {
     problems: BTreeSet<String>,
     has_problem: bool,
     is_ambiguous: bool,
+    /// The number of addresses of the process at which nothing is known, and the first of them.
+    without_code: (u64, Option<ProcessAddress>),
+    has_found_code: bool,
 }
 
 /// An address that was looked up.
@@ -187,7 +205,36 @@ impl<'s, 'p, 'a, 'e> Answers<'s, 'p, 'a, 'e> {
             problems: BTreeSet::new(),
             has_problem: false,
             is_ambiguous: false,
+            without_code: (0, None),
+            has_found_code: false,
         }
+    }
+
+    /// Warns if nothing is known about any address: a load address or a file is probably missing.
+    fn warn_of_no_code(&mut self, advice: Advice) {
+        let (count, Some(first)) = self.without_code else {
+            return;
+        };
+        if self.has_found_code {
+            return;
+        }
+        let addresses = match count {
+            1 => format!("{:#x}", first.0),
+            _ => format!("any of {count} addresses, such as {:#x}", first.0),
+        };
+        let advice = match advice {
+            Advice::Load => {
+                "; if the code was loaded at another address, give it as OBJECT@0x7f4000000000"
+            }
+            Advice::HostHalf => {
+                "; the list of code objects is in the host's half of the core: add --core and its file"
+            }
+            Advice::None => "",
+        };
+        let _ = writeln!(
+            self.err,
+            "{WARNING}warning{WARNING:#}: no code is known at {addresses}{advice}"
+        );
     }
 
     fn exit(&self) -> Exit {
@@ -236,6 +283,15 @@ impl<'s, 'p, 'a, 'e> Answers<'s, 'p, 'a, 'e> {
             },
         };
         self.is_ambiguous |= answer.objects.len() > 1;
+        let found = &answer.symbolized;
+        match (found.frames.is_empty() && found.symbol.is_none(), place) {
+            (false, _) => self.has_found_code = true,
+            (true, Err(address)) => {
+                let (count, first) = self.without_code;
+                self.without_code = (count.saturating_add(1), first.or(Some(address)));
+            }
+            (true, Ok(_)) => {}
+        }
         if let Some(problem) = &answer.symbolized.problem {
             self.note(problem);
         }

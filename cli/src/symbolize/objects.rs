@@ -8,7 +8,7 @@ use super::super::arguments::{
     CoreObjects, ObjectArguments, SymbolizeArguments, SymbolizeFormat, object_and_load,
 };
 use super::super::contents::Input;
-use super::super::core::{check_which, with_core};
+use super::super::core::{check_which, is_log, with_core};
 use super::super::failure::Failure;
 use super::super::input::{
     check_lengths, dialect, parse_any_machine, parse_dwo, read_dwo, selector,
@@ -23,28 +23,27 @@ use hetdwarf::object::{
     code_objects_or_host, select,
 };
 
+/// The advice if none of the addresses is in a code object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Advice {
+    /// A load address is missing.
+    Load,
+    /// The host's half of a core is missing.
+    HostHalf,
+    /// Everything was given.
+    None,
+}
+
 /// Opens the code objects and calls `then` with a symbolizer for them. The symbolizer borrows from the files, so it cannot be returned.
 pub(super) fn with_symbolizer<T>(
     arguments: &SymbolizeArguments,
     objects: &[&Path],
     err: &mut dyn Write,
-    then: impl FnOnce(&Symbolizer<'_, '_>, &mut dyn Write) -> Result<T, Failure>,
+    then: impl FnOnce(&Symbolizer<'_, '_>, Advice, &mut dyn Write) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let limits = arguments.which.limits.limits();
     if !arguments.core.is_empty() {
-        check_which(&arguments.which)?;
-        let wanted = CoreObjects {
-            given: objects.iter().map(|path| PathBuf::from(*path)).collect(),
-            folders: arguments.folders.clone(),
-        };
-        let options = StopOptions::default();
-        return with_core(&arguments.core, &wanted, options, &limits, |opened| {
-            for problem in opened.problems() {
-                let (place, message) = (&problem.place, &problem.message);
-                let _ = writeln!(err, "{WARNING}warning{WARNING:#}: {place}: {message}");
-            }
-            then(&Symbolizer::of_process(opened.programs), err)
-        });
+        return with_core_symbolizer(arguments, objects, err, then);
     }
     let files = objects
         .iter()
@@ -91,12 +90,53 @@ pub(super) fn with_symbolizer<T>(
         .collect::<Result<Vec<Program<'_>>, Failure>>()?;
     let loads = embedded.iter().map(|(file, _)| file.load_address);
     let symbolizer = Symbolizer::new(programs.iter().zip(loads));
-    let answer = then(&symbolizer, err)?;
+    let is_loaded = files.iter().all(|file| file.load_address.0 != 0);
+    let advice = if is_loaded {
+        Advice::None
+    } else {
+        Advice::Load
+    };
+    let answer = then(&symbolizer, advice, err)?;
     check_lengths(dwo_data.iter().map(|(path, data)| (&**path, data)))?;
     files
         .iter()
         .try_for_each(|file| file.contents.check_lengths(file.path))?;
     Ok(answer)
+}
+
+/// Opens a core and calls `then` with a symbolizer for its code objects.
+fn with_core_symbolizer<T>(
+    arguments: &SymbolizeArguments,
+    objects: &[&Path],
+    err: &mut dyn Write,
+    then: impl FnOnce(&Symbolizer<'_, '_>, Advice, &mut dyn Write) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let limits = arguments.which.limits.limits();
+    check_which(&arguments.which)?;
+    if is_log(&arguments.core) {
+        let message = "this is a log; give its code objects as OBJECT@LOAD, and use --filter < LOG";
+        let path = arguments
+            .core
+            .first()
+            .map_or(Path::new(""), PathBuf::as_path);
+        return Err(Failure::in_file(path, message));
+    }
+    let wanted = CoreObjects {
+        given: objects.iter().map(|path| PathBuf::from(*path)).collect(),
+        folders: arguments.folders.clone(),
+    };
+    let options = StopOptions::default();
+    with_core(&arguments.core, &wanted, options, &limits, |opened| {
+        for problem in opened.problems() {
+            let (place, message) = (&problem.place, &problem.message);
+            let _ = writeln!(err, "{WARNING}warning{WARNING:#}: {place}: {message}");
+        }
+        let advice = match opened.core.is_gpu_half() {
+            true => Advice::HostHalf,
+            false => Advice::None,
+        };
+        then(&Symbolizer::of_process(opened.programs), advice, err)
+    })
 }
 
 /// A file with code objects.

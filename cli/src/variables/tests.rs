@@ -2,7 +2,7 @@
 
 use super::*;
 use hetdwarf::arch::{Lane, ProcessAddress};
-use hetdwarf::report::{Hex, LaneDocument, ValueNote};
+use hetdwarf::report::{Hex, LaneDocument, TypeText, ValueNote, ValueText};
 
 /// Returns a variable with the values of lanes: `!` is inactive, `-` optimised away, `?` an error.
 fn variable(
@@ -21,7 +21,7 @@ fn variable(
                 Some("it is nowhere".into()),
             ),
             "?" => (ValueStateKind::Error, None, Some("byte 3 is bad".into())),
-            value => (ValueStateKind::Ok, Some(value.to_owned()), None),
+            value => (ValueStateKind::Ok, Some(ValueText::new(value, [])), None),
         };
         let lane = Lane(lane.try_into().unwrap());
         let mut document = LaneDocument::of_state(lane, None, state);
@@ -31,9 +31,9 @@ fn variable(
     };
     let line = if name.ends_with('2') { 2 } else { 1 };
     let name = name.trim_end_matches('2').to_owned();
-    let mut variable = VariableDocument::new(name.into(), kind, ty.to_owned().into());
     // The tests use a single array.
-    variable.brackets = usize::from(ty.ends_with(']'));
+    let ty = TypeText::new(ty.to_owned(), usize::from(ty.ends_with(']')));
+    let mut variable = VariableDocument::new(name.into(), kind, ty);
     variable.decl.line = Some(line);
     variable.scope = (!scope.is_empty()).then(|| scope.to_owned().into());
     variable.lanes = values.iter().enumerate().map(lane).collect();

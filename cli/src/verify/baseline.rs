@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::super::contents::{Contents, Input};
 use super::super::failure::Failure;
+use super::super::input::check_not_elf;
 use super::super::outputs::Output;
 use super::config::normal;
 use super::judged::Judged;
@@ -52,10 +53,14 @@ impl<'p> Place<'p> {
         let bytes = Contents::open(self.path, Input::Baseline).map_err(|error| {
             Failure::in_file(
                 self.path,
-                format!("{error}; use --write-baseline to write a baseline"),
+                format!("{error}; --baseline takes a file that --write-baseline wrote"),
             )
         })?;
-        Baseline::from_json(&bytes).map_err(|error| Failure::in_file(self.path, error))
+        check_not_elf(self.path, &bytes, "a baseline")?;
+        Baseline::from_json(&bytes).map_err(|error| {
+            let message = format!("this is not a baseline, which --write-baseline writes: {error}");
+            Failure::in_file(self.path, message)
+        })
     }
 }
 

@@ -47,6 +47,9 @@ struct Table {
     baseline: Option<Spanned<PathBuf>>,
 }
 
+/// The fields of [`Table`].
+const SETTINGS: [&str; 6] = ["profile", "allow", "deny", "warn", "exclude", "baseline"];
+
 impl Config {
     /// Loads the file that `--config` names, or else the nearest one in `folder` and the folders above it. Without a file, returns the
     /// defaults.
@@ -80,7 +83,16 @@ impl Config {
         };
         let file: File = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
-            at(start, &error.message())
+            let message = error.message();
+            let is_outside = message.ends_with("expected `verify`");
+            let is_setting = |name: &&&str| message.starts_with(&format!("unknown field `{name}`"));
+            match SETTINGS.iter().find(is_setting) {
+                Some(name) if is_outside => at(
+                    start,
+                    &format!("`{name}` is not in a table; write it below `[verify]`"),
+                ),
+                _ => at(start, &message),
+            }
         })?;
         let table = file.verify;
         let lists = [
@@ -244,6 +256,11 @@ mod tests {
         for (text, line, names) in [
             ("[verify]\n\nallowed = []\n", 3, "allowed"),
             ("[verify]\n[verfy]\n", 2, "verfy"),
+            (
+                "baseline = 'known.json'\n",
+                1,
+                "`baseline` is not in a table; write it below `[verify]`",
+            ),
             ("# a comment\n[verify]\nallow = 3\n", 3, "integer"),
             (
                 "[verify]\nallow = [\n 'cfi-entry',\n 'cfi-entyr']",

@@ -31,11 +31,11 @@ use config::Config;
 use files::Files;
 use hetdwarf::report::source_text::{SourceTexts, from_file};
 use hetdwarf::report::{
-    CheckedFile, FindingDocument, Gathering, KnownFindings, RulesDocument, write_json_pretty,
+    CheckedFile, FindingDocument, KnownFindings, RulesDocument, parse_hex_bytes, write_json_pretty,
 };
 use hetdwarf::verify::{Choice, Rule, Selection, UnknownRule, shown_line};
 use records::{Lines, count_findings};
-pub(crate) use report::{Printing, document_format, report_unreadable, status};
+pub(crate) use report::{Printing, document_format, gathering, report_unreadable, status};
 
 pub(crate) fn run(
     arguments: &VerifyArguments,
@@ -48,7 +48,13 @@ pub(crate) fn run(
         return print_rules("--explain", rules, arguments.format, width, out);
     }
     if arguments.list {
-        return print_rules("--list", Rule::all(), arguments.format, width, out);
+        let named = arguments.rules.iter().map(|name| Rule::named(name));
+        let named = named.collect::<Result<Vec<_>, UnknownRule>>();
+        let named = named.map_err(|error| in_option("--rules", &error))?;
+        let is_named =
+            |rule: &&Rule| named.is_empty() || named.iter().flatten().any(|one| one == rule);
+        let rules = Rule::all().filter(is_named);
+        return print_rules("--list", rules, arguments.format, width, out);
     }
     if arguments.shard.is_some_and(|shard| shard.is_part()) && arguments.write_baseline.is_some() {
         return Err(Failure::new(
@@ -91,10 +97,7 @@ pub(crate) fn run(
     let Some(format) = document_format(arguments.format, arguments.summary)? else {
         return print_records(&check, files, baseline, &sources, out, err);
     };
-    let mut gathering = match arguments.each {
-        true => Gathering::each(),
-        false => Gathering::grouped(),
-    };
+    let mut gathering = gathering(format, arguments.each);
     let is_checked = check.all(&files, |mut checked| {
         for object in &mut checked.found.objects {
             baseline.take(object);
@@ -180,6 +183,10 @@ fn selection(arguments: &VerifyArguments, config: &Config) -> Result<Selection, 
         let wrong = lists.find(|(_, names, _)| names.iter().any(|name| error.name == **name));
         in_option(wrong.map_or("", |(option, _, _)| option), &error)
     })?;
+    if Rule::all().all(|rule| selection.severity(rule).is_none()) {
+        let message = "no rule is left to check: --rules, --allow, --profile and hetdwarf.toml together exclude all";
+        return Err(Failure::new(message));
+    }
     Ok(selection)
 }
 
@@ -197,10 +204,12 @@ fn show_sources<'f>(
         if source.text.is_none() {
             let path = source.file.raw();
             let find = || Some(from_file(&sources.bytes(path, None)?));
-            let index = texts.want_compiled(path, source.line, source.md5, find);
+            let compiled = source.md5.as_deref().and_then(parse_hex_bytes);
+            let compiled = compiled.and_then(|bytes| bytes.try_into().ok());
+            let index = texts.want_compiled(path, source.line, compiled, find);
             if let Some(text) = texts.files().get(index) {
                 source.text = text.line(source.line).and_then(shown_line);
-                source.md5_differs = text.differs(source.md5);
+                source.md5_differs = text.differs(compiled);
             }
         }
         if let Some(path) = sources.renamed(source.file.raw()) {

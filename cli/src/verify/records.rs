@@ -64,6 +64,7 @@ impl<'o> Lines<'o> {
             let (path, target) = (object.path.clone(), object.target.clone());
             let mut bare = VerifiedFile::with_findings(path, target, Vec::new());
             bare.same.clone_from(&object.same);
+            bare.missing_split.clone_from(&object.missing_split);
             bare
         });
         self.gathering.add(CheckedFile {

@@ -1,5 +1,7 @@
 //! Prints the findings of a document, from this run or from earlier ones.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
@@ -7,8 +9,10 @@ use super::super::arguments::{DocumentFormat, VerifyFormat};
 use super::super::failure::{Exit, Failure};
 use super::text;
 use hetdwarf::report::{
-    SarifLog, SummaryDocument, VerifyDocument, github_annotations, junit, lines, write_json_pretty,
+    Gathering, SarifLog, SummaryDocument, VerifyDocument, github_annotations, junit, lines,
+    write_json_pretty,
 };
+use hetdwarf::untrusted::Untrusted;
 
 /// The settings for printing a document.
 #[derive(Clone, Copy, Debug)]
@@ -53,14 +57,40 @@ pub(crate) fn document_format(
     }
 }
 
+/// Creates an empty document. In a `JUnit` report each code object is a test suite, which passes unless it has its own findings. So its findings are
+/// not grouped by cause.
+pub(crate) fn gathering(format: DocumentFormat, each: bool) -> Gathering {
+    match each || format == DocumentFormat::Junit {
+        true => Gathering::each(),
+        false => Gathering::grouped(),
+    }
+}
+
 fn no_table() -> Failure {
     Failure::new("--summary: the table is printed as text or json")
 }
 
-/// Names the files that could not be read.
+/// Names the files that could not be read, and the `.dwo` files that were not checked.
 pub(crate) fn report_unreadable(document: &VerifyDocument, err: &mut dyn Write) {
     for file in &document.unreadable {
         Failure::new(format!("{}: {}", file.path, file.message)).report(err);
+    }
+    let name = |path: &Untrusted<'_>| Path::new(path.raw()).file_name().map(OsString::from);
+    let checked: BTreeSet<OsString> = (document.files.iter())
+        .filter_map(|file| name(&file.path))
+        .collect();
+    for file in &document.files {
+        let Some(missing) = &file.missing_split else {
+            continue;
+        };
+        let is_checked = missing.name.as_ref().and_then(name);
+        let is_checked = is_checked.is_some_and(|name| checked.contains(&name));
+        if !is_checked || missing.has_others {
+            let message = format!(
+                "the debugging information is in {missing}, which was not checked; check it by itself"
+            );
+            Failure::warn(err, Path::new(file.path.raw()), &message);
+        }
     }
 }
 

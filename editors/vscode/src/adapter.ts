@@ -1,4 +1,4 @@
-/** The process `hetdwarf dap`, between the editor and the extension: both ask it, and each gets its own answers. */
+/** The process `hetdwarf dap`. The editor and the extension both send it requests, and each receives only its own answers. */
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 
@@ -7,7 +7,7 @@ import type { LaneValue } from './protocol';
 
 /** The first number of the extension's own requests. The editor counts from 1. */
 const FIRST_OWN = 1_000_000_000;
-/** How many characters of the command's standard error output are kept. */
+/** The most characters of the command's standard error that are kept. */
 const MOST_ERROR = 2000;
 
 interface Pending {
@@ -17,7 +17,7 @@ interface Pending {
 }
 
 export class Adapter {
-  /** Receives every message for the editor. */
+  /** Is called with every message for the editor. */
   onMessage: (message: Message) => void = () => undefined;
   private readonly process: ChildProcessWithoutNullStreams;
   private readonly decoder = new Decoder();
@@ -26,7 +26,7 @@ export class Adapter {
   private next = FIRST_OWN;
   private error = '';
   private ended = false;
-  /** The editor wants the process to end. */
+  /** True once the editor has ended the session. */
   private leaving = false;
 
   constructor(private readonly command: string) {
@@ -44,7 +44,7 @@ export class Adapter {
     });
   }
 
-  /** Passes on a message of the editor. */
+  /** Passes a message from the editor to the process. */
   send(message: Message): void {
     if (message.type === 'request') {
       if (this.ended) {
@@ -57,7 +57,7 @@ export class Adapter {
     this.process.stdin.write(encode(message));
   }
 
-  /** Asks for something that only the extension shows. */
+  /** Sends a request of the extension, whose answer the editor does not see. */
   ask<Body>(command: string, args: object = {}): Promise<Body> {
     const seq = this.next++;
     return new Promise<Body>((resolve, reject) => {
@@ -123,7 +123,7 @@ export class Adapter {
     this.onMessage({ seq: 0, type: 'response', request_seq: seq, success: false, command, message: reason });
   }
 
-  /** Answers what is still open. */
+  /** Fails all open requests. */
   private end(reason: string): void {
     if (this.ended) {
       return;

@@ -1,4 +1,4 @@
-/** Finds the command hetdwarf; nothing of the editor. */
+/** Finds the command hetdwarf. Does not depend on the editor. */
 
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
@@ -14,11 +14,11 @@ function isProgram(path: string): boolean {
 }
 
 /**
- * Returns the path of the command: that of the setting, or the first on the PATH.
+ * Returns the path of the command: the path in the setting, or the first on the PATH.
  *
- * Folders of the PATH that are relative are left out: what is in the folder of a core is not to be run.
+ * Relative folders on the PATH are skipped, because a program in the folder of a core must not be run.
  *
- * @throws If there is none, with what to do.
+ * @throws If there is none. The message describes what to do.
  */
 export function findCommand(setting: string, path: string | undefined, platform: NodeJS.Platform): string {
   const given = setting.trim();

@@ -1,4 +1,4 @@
-/** What the editor shows beside the source: how many lanes are at the line of the frame, and the lines where others wait. */
+/** Decorates the source: the number of lanes at the frame's line, and the lines where other lanes wait. */
 
 import * as vscode from 'vscode';
 
@@ -17,7 +17,7 @@ export class Decorations implements vscode.Disposable {
     overviewRulerLane: vscode.OverviewRulerLane.Left,
     after: { margin: '0 0 0 3em', color: new vscode.ThemeColor('editorCodeLens.foreground') },
   });
-  /** The margin's pictures: one for each count. */
+  /** The decoration types for the margin, one for each count. */
   private readonly counts = new Map<number, vscode.TextEditorDecorationType>();
   private readonly subscriptions: vscode.Disposable[];
 
@@ -69,7 +69,7 @@ export class Decorations implements vscode.Disposable {
     }
   }
 
-  /** Returns what shows a count in the margin. */
+  /** Returns the decoration type that shows a count in the margin. */
   private count(number: number): vscode.TextEditorDecorationType {
     const known = this.counts.get(number);
     if (known) {

@@ -1,20 +1,20 @@
-/** Waves in groups by call stack, with a filter; nothing of the editor. */
+/** Groups and filters waves by call stack. Does not depend on the editor. */
 
 import type { Group } from './protocol';
 
-/** The waves of a group that a filter leaves. */
+/** The waves of a group that match a filter. */
 export interface ShownGroup {
   group: Group;
   waves: number[];
 }
 
-/** How many waves a level of the tree lists. */
+/** The most waves in one level of the tree. */
 export const PAGE = 200;
 
 /**
  * Returns the groups whose stack, kernel, state or waves match a filter.
  *
- * The group of the wave at fault comes first, then the other stopped ones, then the largest.
+ * The group of the faulted wave comes first, then the other stopped groups, then the rest by size.
  */
 export function shownGroups(
   groups: readonly Group[],
@@ -39,7 +39,7 @@ export function shownGroups(
   return shown.sort((one, other) => ranks.get(one)! - ranks.get(other)! || other.waves.length - one.waves.length);
 }
 
-/** Returns the name of a wave; of very many waves, not all are named. */
+/** Returns the name of a wave, or its number: if there are very many waves, some have no name. */
 export function waveName(names: ReadonlyMap<number, string>, wave: number): string {
   return names.get(wave) ?? `wave ${wave}`;
 }

@@ -1,4 +1,4 @@
-/** Where the lanes of a wave are, in words and by line; nothing of the editor. */
+/** Describes the positions of a wave's lanes, in words and by line. Does not depend on the editor. */
 
 import type { Lane, LaneState, LaneValue, Source } from './protocol';
 
@@ -7,10 +7,10 @@ export interface ShownLane {
   lane: number;
   state: LaneState;
   item: string;
-  /** Where the lane is, if it is not active in the frame. */
+  /** The position of the lane, if it is not active in the frame. */
   place: string;
   value: string;
-  /** Which of the colors its value has; absent if there is no value, or no color left. */
+  /** The number of the value's color. Absent if there is no value, or no color left. */
   color?: number;
 }
 
@@ -28,7 +28,7 @@ export interface LegendEntry {
   color?: number;
 }
 
-/** How many colors the view has. */
+/** The number of colors in the view. */
 export const COLORS = 6;
 
 /** Returns lanes as ranges: `0-26 even, 31`. */
@@ -45,7 +45,7 @@ export function ranges(lanes: readonly number[]): string {
     while (end + 1 < lanes.length && lanes[end + 1]! - lanes[end]! === step) {
       end += 1;
     }
-    // Two lanes with one between them are no pattern.
+    // Two lanes are not enough for an even or odd range.
     if (step === 2 && end - at < 2) {
       end = at;
     }
@@ -76,7 +76,7 @@ export function shownLanes(lanes: readonly Lane[], values: readonly LaneValue[])
   });
 }
 
-/** Returns the values of lanes, the most frequent first. Texts in angle brackets say why there is no value. */
+/** Returns the values of lanes, the most frequent first. A text in angle brackets is the reason for a missing value. */
 export function legend(values: readonly LaneValue[]): LegendEntry[] {
   const counts = new Map<string, number>();
   for (const { text } of values) {

@@ -8,7 +8,7 @@ import { legend, shownLanes } from './lanes';
 import { waveName } from './groups';
 import type { Follower } from './session';
 
-/** What the page says. */
+/** A message from the page. */
 type FromPage = { kind: 'ready' } | { kind: 'lane'; lane: number } | { kind: 'all' } | { kind: 'watch'; expression: string };
 
 export class LanesView implements vscode.WebviewViewProvider, vscode.Disposable {

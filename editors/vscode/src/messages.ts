@@ -1,4 +1,4 @@
-/** Messages of the Debug Adapter Protocol on a stream of bytes: a header with the length, and JSON. */
+/** Reads and writes messages of the Debug Adapter Protocol: a header with the length, then JSON. */
 
 export interface Message {
   seq: number;
@@ -24,7 +24,7 @@ export function encode(message: Message): Buffer {
 export class Decoder {
   private chunks: Buffer[] = [];
   private size = 0;
-  /** How many bytes the next step needs: those of a body, or 0 while a header is read. */
+  /** The number of bytes in the next body, or 0 while a header is read. */
   private length = 0;
 
   /** Adds bytes, and returns the messages that they complete. */
@@ -32,7 +32,7 @@ export class Decoder {
     this.chunks.push(chunk);
     this.size += chunk.length;
     const messages: Message[] = [];
-    // A large body comes in many chunks: they are joined only when it is complete.
+    // A large body arrives in many chunks. They are joined only when it is complete.
     while (this.size > 0 && this.size >= this.length) {
       const bytes = this.chunks.length === 1 ? this.chunks[0]! : Buffer.concat(this.chunks);
       this.chunks = [bytes];

@@ -1,4 +1,4 @@
-/** How a core is opened: by the command, by a double click, or by a configuration. */
+/** Opens a core: through the command, a double click, or a configuration. */
 
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -12,7 +12,7 @@ const TYPE = 'hetdwarf';
 /** The fields of a configuration that name files or folders. */
 const PATHS = ['coreFile', 'waveFile', 'log', 'objectPath'];
 
-/** Returns the files of a core: with the GPU's half that of the host, if it is beside it. */
+/** Returns the files of a core. For the GPU's half, this includes the host's half in the same folder. */
 export function filesOf(path: string): string[] {
   const number = /^gpucore\.(.+)$/.exec(basename(path))?.[1];
   const host = number && join(dirname(path), `core.${number}`);
@@ -27,7 +27,7 @@ export async function openCore(uri: vscode.Uri): Promise<boolean> {
     request: 'attach',
     name: basename(uri.fsPath),
     coreFile: filesOf(uri.fsPath),
-    // Nothing is printed at the start.
+    // Nothing is printed at the start, so the console stays closed.
     internalConsoleOptions: 'neverOpen',
   });
 }
@@ -69,7 +69,7 @@ export class Configurations implements vscode.DebugConfigurationProvider {
       });
       return undefined;
     }
-    // The command runs in a folder of its own: paths of a configuration are those of the workspace.
+    // Paths in a configuration are relative to the workspace, but the command runs in another folder.
     const root = folder?.uri.fsPath;
     const absolute = (path: string): string => (root && !isAbsolute(path) ? join(root, path) : path);
     for (const field of PATHS) {
@@ -85,7 +85,7 @@ export class Configurations implements vscode.DebugConfigurationProvider {
   }
 }
 
-/** What a double click on a core opens: a page that says so, and the debugger. */
+/** The page that a double click on a core opens. It also starts the debugger. */
 export class CoreEditor implements vscode.CustomReadonlyEditorProvider {
   openCustomDocument(uri: vscode.Uri): vscode.CustomDocument {
     return { uri, dispose: () => undefined };
@@ -119,7 +119,7 @@ document.querySelector('button').addEventListener('click', () => api.postMessage
   }
 }
 
-/** Registers all of them. */
+/** Registers the configuration provider, the page and the command. */
 export function registerOpening(): vscode.Disposable[] {
   return [
     vscode.debug.registerDebugConfigurationProvider(TYPE, new Configurations()),

@@ -1,4 +1,4 @@
-/** The parts of hetdwarf's answers that the extension uses (docs/editor.md lists its own requests). */
+/** The parts of hetdwarf's answers that the extension uses. docs/editor.md lists the requests that only hetdwarf has. */
 
 export type LaneState = 'active' | 'waiting' | 'elsewhere' | 'unknown';
 
@@ -6,7 +6,7 @@ export interface Lane {
   lane: number;
   state: LaneState;
   workItem?: [number, number, number];
-  /** Where a lane goes on that waits, or is in a caller. */
+  /** The address at which the lane resumes, if it waits or is in a caller. */
   pc?: string;
   line?: number | null;
   source?: Source;

@@ -1,4 +1,4 @@
-/** The open cores, and what the views show of the one that the user looks at. */
+/** Manages the open cores, and the contents of the views for the current core. */
 
 import * as vscode from 'vscode';
 
@@ -7,14 +7,14 @@ import { findCommand } from './command';
 import type { Message } from './messages';
 import type { Group, Lane, LaneValue, LanesBody, StackFrame, StoppedBody, Thread } from './protocol';
 
-/** A debug session, with the process that answers it. */
+/** A debug session and its process. */
 export class Core implements vscode.DebugAdapter {
   readonly adapter: Adapter;
   groups: Group[] = [];
   names = new Map<number, string>();
-  /** Why the core was written. */
+  /** The event with the reason why the core was written. */
   stopped: StoppedBody | undefined;
-  /** The expression by whose value lanes are colored. */
+  /** The expression whose values determine the colors of the lanes. */
   expression = '';
   private readonly toEditor = new vscode.EventEmitter<vscode.DebugProtocolMessage>();
   readonly onDidSendMessage = this.toEditor.event;
@@ -32,12 +32,12 @@ export class Core implements vscode.DebugAdapter {
     this.adapter.send(message as Message);
   }
 
-  /** Makes the editor show a wave: the event `stopped` follows, and editors go to the thread of the last stop. */
+  /** Makes the editor show a wave. The event `stopped` follows, and editors select the thread of the last such event. */
   async focusWave(wave: number): Promise<void> {
     await this.session.customRequest('hetdwarf/focus', { threadId: wave });
   }
 
-  /** Chooses the lane that values are shown of; none is all lanes. */
+  /** Chooses the lane whose values are shown. If `lane` is undefined, shows all lanes. */
   async setLane(wave: number, lane: number | undefined): Promise<void> {
     await this.session.customRequest('hetdwarf/setLane', { threadId: wave, ...(lane === undefined ? {} : { lane }) });
   }
@@ -50,9 +50,9 @@ export class Core implements vscode.DebugAdapter {
   private receive(message: Message): void {
     this.toEditor.fire(message as unknown as vscode.DebugProtocolMessage);
     if (message.event === 'stopped' && !this.stopped) {
-      // Later ones are of the waves that the user goes to.
+      // Later events belong to waves that the user selects.
       this.stopped = message.body as StoppedBody;
-      // It fails only when the process ends, which the adapter reports.
+      // This fails only if the process has ended, which the adapter reports.
       this.load().catch(() => undefined);
     } else if (message.event === 'invalidated') {
       this.changed(this, 'values');
@@ -70,30 +70,30 @@ export class Core implements vscode.DebugAdapter {
   }
 }
 
-/** What the views show. */
+/** The contents of the views. */
 export interface Shown {
   core: Core;
   wave: number;
-  /** The frame that the user looks at, and its place among the frames. */
+  /** The selected frame. `index` is its position among the frames. */
   frame: StackFrame | undefined;
   index: number;
-  /** The lanes, as they are seen in that frame. */
+  /** The lanes, as seen from that frame. */
   lanes: Lane[];
-  /** The lanes, as they are seen in the innermost frame. */
+  /** The lanes, as seen from the innermost frame. */
   innermost: Lane[];
   focus: number | null;
   values: LaneValue[];
-  /** Why the expression has no values, or the lanes are not known. */
+  /** The reason why the expression has no values, or why the lanes are unknown. */
   error: string;
 }
 
-/** Follows the wave and the frame that the user looks at. */
+/** Tracks the wave and the frame that the user has selected. */
 export class Follower implements vscode.Disposable, vscode.DebugAdapterDescriptorFactory {
   private readonly cores = new Map<string, Core>();
   private readonly groupsEmitter = new vscode.EventEmitter<void>();
   private readonly shownEmitter = new vscode.EventEmitter<void>();
   private readonly subscriptions: vscode.Disposable[];
-  /** Counts what was begun: an answer that comes late is dropped. */
+  /** The number of refreshes so far. The answer to an earlier refresh is dropped. */
   private turn = 0;
   readonly onDidChangeGroups = this.groupsEmitter.event;
   readonly onDidChangeShown = this.shownEmitter.event;
@@ -127,12 +127,12 @@ export class Follower implements vscode.Disposable, vscode.DebugAdapterDescripto
     return new vscode.DebugAdapterInlineImplementation(core);
   }
 
-  /** The core that the user looks at. */
+  /** The core of the active debug session. */
   get core(): Core | undefined {
     return this.cores.get(vscode.debug.activeDebugSession?.id ?? '');
   }
 
-  /** Asks again for what the views show. */
+  /** Updates the contents of the views. */
   async refresh(): Promise<void> {
     const turn = ++this.turn;
     const shown = await this.load();

@@ -1,4 +1,4 @@
-/** The view *Waves*: groups by call stack, and the waves of each. */
+/** The view *Waves*: groups by call stack, with their waves. */
 
 import * as vscode from 'vscode';
 
@@ -73,7 +73,7 @@ export class WavesView implements vscode.TreeDataProvider<Node>, vscode.Disposab
     const all = core?.groups.reduce((sum, group) => sum + group.waves.length, 0) ?? 0;
     const left = core ? this.groups(core).reduce((sum, { waves }) => sum + waves.length, 0) : 0;
     this.tree.description = this.filter ? `${left} of ${all}: ${this.filter}` : core ? `${all}` : '';
-    // Text in place of an empty tree.
+    // A message replaces an empty tree.
     this.tree.message = this.filter && left === 0 && all > 0 ? `No wave matches "${this.filter}".` : undefined;
     this.emitter.fire();
   }

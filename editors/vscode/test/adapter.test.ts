@@ -1,4 +1,4 @@
-/** The parts of the extension that need no editor, over the real `hetdwarf dap`. */
+/** Tests the parts of the extension that need no editor, with the real `hetdwarf dap`. */
 
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -129,7 +129,7 @@ describe('the adapter between the editor and the command', () => {
   const messages: Message[] = [];
   let waiting: (() => void)[] = [];
 
-  /** Sends a request as the editor does, and returns its response. */
+  /** Sends a request like the editor, and returns the response. */
   async function editor(seq: number, command: string, args: object): Promise<Message> {
     adapter.send({ seq, type: 'request', command, arguments: args });
     for (;;) {
@@ -172,7 +172,7 @@ describe('the adapter between the editor and the command', () => {
     await assert.rejects(adapter.ask('hetdwarf/lanes', { frameId: -1 }), /no reference -1/);
   });
 
-  // From the demo's emulator: x is 99 in the lanes that leave 3 when divided by 4; EXEC is lanes 1 to 25 that are odd.
+  // The expected values come from the demo's emulator. The odd lanes up to 25 are active. x is 99 in lanes 3, 7, 11 and so on, otherwise -3.
   it('has the values of all lanes, whatever lane is in focus', async () => {
     const frame = await innermost();
     const truth = Array.from({ length: 32 }, (_, lane) => (lane % 2 === 1 && lane < 26 ? (lane % 4 === 3 ? '99' : '-3') : null));
@@ -184,7 +184,7 @@ describe('the adapter between the editor and the command', () => {
       assert.deepEqual(values.map(({ text }) => (text.startsWith('<') ? null : text)), truth);
       assert.deepEqual(values.map(({ lane }) => lane), truth.map((_, lane) => lane));
     }
-    // The lane is as it was, and only the editor's own request was followed by an event.
+    // The lane in focus is unchanged, and only the editor's own request caused an event.
     const { focus } = await adapter.ask<{ focus: number }>('hetdwarf/lanes', { threadId: 3 });
     assert.equal(focus, 3);
     assert.equal(messages.filter((one) => one.event === 'invalidated').length, 1);
@@ -195,7 +195,7 @@ describe('the adapter between the editor and the command', () => {
     const { lanes } = await adapter.ask<LanesBody>('hetdwarf/lanes', { threadId: 3 });
     const lines = waitingLines(lanes).map((one) => [one.source.path, one.line, ranges(one.lanes)]);
     const file = join(DEMO, 'calls-O2.cl');
-    // As `hetdwarf demo` prints it.
+    // `hetdwarf demo` prints the same.
     assert.deepEqual(lines, [
       [file, 23, '0-26 even'],
       [file, 41, '27-31'],

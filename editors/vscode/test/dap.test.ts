@@ -1,4 +1,4 @@
-/** `hetdwarf dap` asked by the client that Microsoft's tests of adapters use: values are those of the fixtures' truth. */
+/** Tests `hetdwarf dap` with the client of Microsoft's adapter tests, and compares values with the truth of the fixtures. */
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ interface TruthVariable {
   name: string;
   kind: string;
   type?: string;
-  /** How the location of optimised code compares; absent in code that is not optimised. */
+  /** The result of comparing the location's value with the truth. Present only for optimised code. */
   dwarf?: string;
   lanes: TruthLane[];
 }
@@ -48,12 +48,12 @@ interface CoreTruth {
   }[];
 }
 
-/** Returns an unsigned number of the bytes of memory. */
+/** Returns bytes of memory as an unsigned number. */
 function unsigned(bytes: string): bigint {
   return BigInt(`0x${bytes.match(/../g)!.reverse().join('')}`);
 }
 
-/** Returns true if a text is the value of a lane; undefined if the truth cannot tell by the text. */
+/** Returns true if a text is the value of a lane. Returns undefined if the truth has no comparable value. */
 function isTrue(variable: TruthVariable, lane: TruthLane, text: string): boolean | undefined {
   if (variable.kind === 'global-pointer' || variable.kind === 'local-pointer') {
     const found = /0x[0-9a-f]+/.exec(text)?.[0];
@@ -75,7 +75,7 @@ function isTrue(variable: TruthVariable, lane: TruthLane, text: string): boolean
   return undefined;
 }
 
-/** Opens something and returns the client, with the event that says why the core was written. */
+/** Opens a core or snapshot. Returns the event with the reason for the stop. */
 async function open(client: DebugClient, args: object): Promise<DebugProtocol.StoppedEvent> {
   await client.start();
   await client.initializeRequest({ adapterID: 'hetdwarf', linesStartAt1: true, columnsStartAt1: true, pathFormat: 'path' });
@@ -86,19 +86,19 @@ async function open(client: DebugClient, args: object): Promise<DebugProtocol.St
   return (await stopped) as DebugProtocol.StoppedEvent;
 }
 
-/** Compares the variables of the innermost frame of a wave, by watches and their children. Returns how many lanes were compared. */
+/** Compares the variables of the innermost frame of a wave, through watches and their children. Returns the number of compared lanes. */
 async function compare(client: DebugClient, wave: number, variables: readonly TruthVariable[], where: string): Promise<number> {
   const { body } = await client.stackTraceRequest({ threadId: wave, startFrame: 0, levels: 1 });
   const frameId = body.stackFrames[0]!.id;
   let compared = 0;
   for (const variable of variables) {
-    // Of optimised code the truth says where the location gives another value, or none.
+    // In optimised code, locations can give another value or none. The truth marks such variables.
     if (variable.dwarf !== undefined && variable.dwarf !== 'same') {
       continue;
     }
     let watch = await client.evaluateRequest({ expression: variable.name, frameId, context: 'watch' });
     if (/^[A-Z]|values: [A-Z]/.test(watch.body.result)) {
-      // The truth has the numbers of enumerators.
+      // The truth contains enumerators as numbers.
       watch = await client.evaluateRequest({ expression: `(int)${variable.name}`, frameId, context: 'watch' });
     }
     const children = await client.variablesRequest({ variablesReference: watch.body.variablesReference });
@@ -126,7 +126,7 @@ describe('waves through the protocol', () => {
       const folder = join(WAVES, name);
       const truth = json<Truth>(join(folder, 'truth.json'));
       let compared = 0;
-      // A client for each: an adapter has one session.
+      // Each wave needs its own client, because an adapter has one session.
       for (const stop of truth.snapshots.filter((one) => one.variables?.length)) {
         const one = new DebugClient(HETDWARF, 'dap', 'hetdwarf');
         try {
@@ -212,7 +212,7 @@ describe('cores through the protocol', () => {
   }
 });
 
-/** Compares the registers of a frame; returns how many values were compared. */
+/** Compares the registers of a frame. Returns the number of compared values. */
 async function registers(client: DebugClient, frameId: number, known: Record<string, string | string[]>, where: string): Promise<number> {
   const { scopes } = (await client.scopesRequest({ frameId })).body;
   let compared = 0;

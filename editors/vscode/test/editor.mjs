@@ -1,12 +1,12 @@
-// Opens the demo's core in VS Code as a person does, with the packed extension (npm run package), and checks what is on the screen.
+// Opens the demo's core in VS Code like a user, with the packed extension (npm run package), and checks the contents of the screen.
 //
-// `test/install-code-server FOLDER` installs the first two.
+// `test/install-code-server FOLDER` installs code-server and playwright-core.
 //
 //   CODE_SERVER   the file out/node/entry.js of code-server, which is VS Code in a browser
 //   PLAYWRIGHT    the folder of playwright-core
 //   CHROMIUM      the browser (default: chromium on the PATH)
 //   HETDWARF      the command hetdwarf
-//   MANY          a core of 10,000 waves, which `cargo run -p dwarf-tests --example many_waves -- 10000 FILE` writes (default: none is opened)
+//   MANY          a core of 10,000 waves, written by `cargo run -p dwarf-tests --example many_waves -- 10000 FILE` (default: none is opened)
 //   PICTURES      a folder for screenshots (default: none are taken)
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -38,7 +38,7 @@ async function freePort() {
   return port;
 }
 
-/** What the debug agent prints of 10,000 waves. Wave 7777 is the one at fault, and every fifth wave is at 0x7f4000001604. */
+/** Returns a debug agent's log of 10,000 waves. Wave 7777 faulted, and every fifth wave is at 0x7f4000001604. */
 function manyWaves() {
   const waves = [];
   for (let wave = 1; wave <= 10_000; wave += 1) {
@@ -53,7 +53,7 @@ async function start(folder, theme) {
   const extensions = join(folder, 'extensions');
   const user = join(folder, 'data', 'User');
   const workspace = join(folder, 'crash');
-  // The path of the command is a setting of the machine, where the server runs.
+  // The path of the command is a machine setting, because the server runs on that machine.
   const machine = join(folder, 'data', 'Machine');
   for (const one of [extensions, user, machine, workspace]) {
     mkdirSync(one, { recursive: true });
@@ -107,7 +107,7 @@ async function start(folder, theme) {
   return { child, url: `http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}` };
 }
 
-/** The frame of the view Lanes. Pages of views are in frames within frames. */
+/** Returns the frame of the view Lanes. Views are in nested frames. */
 async function viewFrame(page) {
   for (let tries = 0; tries < 100; tries += 1) {
     for (const frame of page.frames()) {
@@ -120,7 +120,7 @@ async function viewFrame(page) {
   throw new Error('the view Lanes is not there');
 }
 
-/** A part of the side bar. */
+/** Returns a pane of the side bar. */
 function paneOf(page, title) {
   return page.locator('.pane', { has: page.locator('.pane-header h3', { hasText: new RegExp(`^${title}$`, 'i') }) });
 }
@@ -132,7 +132,7 @@ async function setOpen(page, title, isOpen) {
   }
 }
 
-/** Moves the upper edge of a part of the side bar, as a person drags it. */
+/** Drags the upper edge of a pane of the side bar. */
 async function drag(page, title, up) {
   const { x, y } = await paneOf(page, title).boundingBox();
   await page.mouse.move(x + 150, y - 1);
@@ -141,7 +141,7 @@ async function drag(page, title, up) {
   await page.mouse.up();
 }
 
-/** Waits until the palette has the extension's command: until then a double click opens the file as text. */
+/** Waits until the palette has the extension's command. Before that, a double click would open the file as text. */
 async function extensionLoaded(page) {
   for (let tries = 0; tries < 60; tries += 1) {
     await page.keyboard.press('F1');
@@ -160,7 +160,7 @@ async function extensionLoaded(page) {
 async function picture(page, name) {
   if (pictures) {
     mkdirSync(pictures, { recursive: true });
-    // Away from what shows a text under the pointer.
+    // Moves the pointer away, so that no tooltip is shown.
     await page.mouse.move(1000, 16);
     await page.waitForTimeout(1000);
     await page.screenshot({ path: join(pictures, `${name}.png`) });
@@ -194,13 +194,13 @@ async function look(page, url, name) {
   assert.match(await lanes.locator('#grid button').nth(1).getAttribute('aria-label'), /work-item \(65,0,0\).*particles\.hip:20/);
   await picture(page, `${name}-1-opened`);
 
-  // A lane watch: the two lanes at fault have an element past the end of the buffer of 2048.
+  // Colors lanes by an expression: two lanes have an index past the end of the buffer, which has 2048 elements.
   await lanes.locator('#expression').fill('slot >= 2048');
   await lanes.locator('#expression').press('Enter');
   await lanes.locator('#legend', { hasText: '1 × 2' }).waitFor();
   assert.match(await lanes.locator('#legend').innerText(), /0 × 22/);
 
-  // A lane: values are its own.
+  // Chooses a lane: the variables show this lane's values.
   await lanes.locator('#grid button').nth(6).click();
   await lanes.locator('#grid button[aria-selected=true]', { hasText: '6' }).waitFor();
   assert.match(await lanes.locator('#legend').innerText(), /1 × 2/, 'the watch is of all lanes');
@@ -208,7 +208,7 @@ async function look(page, url, name) {
   await variables.locator('.monaco-list-row', { hasText: /^slot\s*=\s*2086$/ }).waitFor();
   await picture(page, `${name}-2-lane`);
 
-  // By keyboard: the next lane of the grid and back to all.
+  // Uses the keyboard: moves along the grid, chooses a lane, and returns to all lanes.
   await lanes.locator('#grid button').nth(6).focus();
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowRight');
@@ -217,7 +217,7 @@ async function look(page, url, name) {
   await lanes.locator('#all').click();
   await variables.locator('.monaco-list-row', { hasText: /^slot.*24 values/ }).waitFor();
 
-  // A watch.
+  // Adds a watch.
   await setOpen(page, 'Watch', true);
   const pane = paneOf(page, 'Watch');
   await pane.locator('.pane-header').hover();
@@ -230,7 +230,7 @@ async function look(page, url, name) {
   await drag(page, 'Lanes', 200);
   await picture(page, `${name}-3-watch`);
 
-  // Another wave.
+  // Chooses another wave.
   const group = waves.filter({ hasText: '2 × sort_particles at particles.hip:19' });
   await group.click();
   await waves.filter({ hasText: '(0,0,0)/0' }).click();
@@ -239,11 +239,11 @@ async function look(page, url, name) {
   await picture(page, `${name}-4-wave`);
 }
 
-/** Ten thousand waves, by a configuration: the tree is there, in pages, and goes to any wave. */
+/** Opens 10,000 waves through a configuration, and chooses one in a later page of the tree. */
 async function lookAtMany(page, name) {
   await page.keyboard.press('Shift+F5');
   await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
-  // Room for the tree.
+  // Makes room for the tree.
   await setOpen(page, 'Watch', false);
   await setOpen(page, 'Variables', false);
   const begin = performance.now();
@@ -255,7 +255,7 @@ async function lookAtMany(page, name) {
   await paneOf(page, 'Waves').locator('.pane-header', { hasText: '10000' }).waitFor();
   await waves.filter({ hasText: '2000 × 0x7f4000001604' }).click();
   await waves.filter({ hasText: '201 to 400' }).click();
-  // The first of its second page of 200.
+  // The first wave on the second page of 200.
   await waves.filter({ hasText: 'wave 1001 k' }).click();
   const lanes = await viewFrame(page);
   await lanes.locator('#title', { hasText: 'wave 1001 k' }).waitFor();
@@ -264,7 +264,7 @@ async function lookAtMany(page, name) {
   return seconds;
 }
 
-/** The next configuration: a core of 10,000 waves with 18 call stacks. Waves, their variables and lanes are there as with eight waves. */
+/** Opens a core of 10,000 waves with 18 call stacks through the next configuration. Checks waves, variables and lanes as for eight waves. */
 async function lookAtManyInCore(page, name) {
   await page.keyboard.press('Shift+F5');
   await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
@@ -277,13 +277,13 @@ async function lookAtManyInCore(page, name) {
   const waves = pane.locator('.monaco-list-row');
   await pane.locator('.pane-header', { hasText: '10000' }).waitFor();
   await waves.filter({ hasText: '556 × mid at calls.cl:15' }).first().waitFor();
-  // Also without its source, the frame is gone to and its variables are shown.
+  // The frame is selected and its variables are shown even without the source.
   await setOpen(page, 'Variables', true);
   await page.locator('.debug-variables .monaco-list-row').nth(1).waitFor();
   const seconds = (performance.now() - begin) / 1000;
   assert.ok(seconds < 15, `${seconds} s until a core of 10,000 waves is there`);
   const lanes = await viewFrame(page);
-  // From wave to wave, each with its variables and lanes.
+  // Measures the time to choose a wave and show its variables and lanes.
   const times = [];
   await pane.locator('.pane-header').hover();
   await pane.locator('[aria-label^="Filter"]').first().click();
@@ -291,7 +291,7 @@ async function lookAtManyInCore(page, name) {
   await page.keyboard.press('Enter');
   await waves.filter({ hasText: '556 × leaf at calls.cl:8' }).first().click();
   const ofWaves = waves.filter({ hasText: /wave \d+:\d+:\(\d+,0,0\)/ });
-  // A click while the tree is drawn anew is lost.
+  // A click during a redraw of the tree is lost.
   for (let tries = 0; tries < 5 && (await ofWaves.count()) === 0; tries += 1) {
     await waves.filter({ hasText: '1 to 200' }).first().click();
     await page.waitForTimeout(1000);
@@ -303,7 +303,7 @@ async function lookAtManyInCore(page, name) {
     await wave.click();
     await lanes.locator('#title', { hasText: title }).waitFor();
     await lanes.locator('#grid button').nth(31).waitFor();
-    // A variable of leaf alone.
+    // Only leaf has this variable.
     await page.locator('.debug-variables .monaco-list-row', { hasText: /^x\b/ }).waitFor();
     times.push(performance.now() - start);
   }

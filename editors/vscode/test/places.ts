@@ -1,4 +1,4 @@
-/** Where the tests find what they need. */
+/** Locates the files that the tests need. */
 
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -15,13 +15,13 @@ if (!existsSync(HETDWARF)) {
   throw new Error(`${HETDWARF} does not exist: build it (cargo build), or name one with HETDWARF`);
 }
 
-/** The folders of fixtures in a folder. */
+/** Returns the folders of fixtures in a folder. */
 export function cases(folder: string): string[] {
   const entries = readdirSync(folder, { withFileTypes: true });
   return entries.filter((one) => one.isDirectory()).map((one) => one.name).sort();
 }
 
-/** What is in a JSON file, packed or not. */
+/** Returns the contents of a JSON file, which may be compressed. */
 export function json<T>(path: string): T {
   const packed = `${path}.gz`;
   const bytes = existsSync(path) ? readFileSync(path) : gunzipSync(readFileSync(packed));

@@ -1,4 +1,4 @@
-/** The page of the view *Lanes*. Values come from files that are not trusted: everything is set as text. */
+/** The page of the view *Lanes*. Values come from untrusted files, so everything is inserted as text. */
 
 interface ShownLane {
   lane: number;
@@ -35,7 +35,7 @@ function element<T extends HTMLElement>(id: string): T {
 
 const grid = element<HTMLDivElement>('grid');
 const expression = element<HTMLInputElement>('expression');
-/** The lane that has the keyboard's focus. */
+/** The lane with the keyboard focus. */
 let current = 0;
 let state: State | undefined;
 

@@ -8,7 +8,7 @@ use hetdwarf::lane_pc::graph::{Block, Change, Event};
 use hetdwarf::lane_pc::{Label, MaskPlace};
 use hetdwarf::petgraph::graph::{DiGraph, NodeIndex};
 
-use super::{entries, field, mask, wrong};
+use super::{check_keys, entries, field, mask, wrong};
 
 /// A graph of blocks in the order of the code, with an edge for each successor.
 pub fn graph(blocks: &[Bound<'_, PyAny>]) -> PyResult<DiGraph<Block, ()>> {
@@ -36,6 +36,7 @@ pub fn graph(blocks: &[Bound<'_, PyAny>]) -> PyResult<DiGraph<Block, ()>> {
 }
 
 fn block(dict: &Bound<'_, PyDict>, number: usize) -> PyResult<Block> {
+    check_keys(dict, "a block", &["code", "name", "events", "successors"])?;
     let code = field(dict, "code")?.ok_or_else(|| wrong("a block has code: (start, end)"))?;
     let (start, end): (u64, u64) = code.extract()?;
     let name = field(dict, "name")?

@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Coverage, Covered, FunctionCoverage, VariableCoverage, coverage_within};
 use crate::error::{Error, Result};
-use crate::inspect::Program;
+use crate::inspect::{MissingSplit, Program};
 use crate::isa::Decoder;
 use crate::meter::Meter;
 use crate::object::{SymbolKind, SymbolSection};
@@ -50,6 +50,10 @@ pub struct Comparison {
     pub limit: Option<Error>,
     /// True if the comparison is complete; otherwise more may differ.
     pub is_complete: bool,
+    /// The target IDs of the old version and of the new one.
+    pub targets: [String; 2],
+    /// The units of the old version and of the new one that were not compared, because their entries are in `.dwo` files that were not loaded.
+    pub missing_split: [Option<MissingSplit>; 2],
 }
 
 impl Comparison {
@@ -165,6 +169,8 @@ pub fn compare_within(
     let of_new = coverage_within(new, new_meter);
     let mut found = Comparison {
         is_complete: of_old.is_complete() && of_new.is_complete(),
+        targets: [old.object().target(), new.object().target()].map(ToString::to_string),
+        missing_split: [of_old.missing_split.clone(), of_new.missing_split.clone()],
         ..Comparison::default()
     };
     let (old, new) = (Version::new(old, old_meter), Version::new(new, new_meter));
@@ -279,7 +285,7 @@ fn compare_functions(
             }
         }
         let is_same = one.variables.is_empty() && one.rows.is_empty() && one.lines.is_empty();
-        if !is_same || one.is_undescribed {
+        if !is_same || one.is_undescribed || one.change.differs() {
             found.functions.push(one);
         }
     }
@@ -319,13 +325,16 @@ impl VariableChange {
         }
     }
 
-    /// Returns true if the change is reported. The coverage changed, or the new version lacks the variable, or only the new version has it and gives
-    /// it a location.
+    /// Returns true if the change is reported. The share of bytes with a location changed, and not only because the scope did, or the new version lacks
+    /// the variable, or only the new version has it and gives it a location.
     fn is_one(&self) -> bool {
         let is_omitted = |one: &VariableCoverage| one.covered.omitted > 0;
         match (&self.old, &self.new) {
             // An omitted variable is equivalent to a variable without a location.
-            (Some(old), Some(new)) => is_omitted(old) != is_omitted(new) || self.change.differs(),
+            (Some(old), Some(new)) => {
+                let has_other_bytes = old.covered.dwarf != new.covered.dwarf;
+                is_omitted(old) != is_omitted(new) || (self.change.differs() && has_other_bytes)
+            }
             (Some(_), None) => true,
             (None, new) => new.as_ref().is_some_and(|new| new.covered.dwarf > 0),
         }
@@ -372,4 +381,40 @@ fn differences<T: PartialEq>(
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coverage::VariableGroup;
+    use crate::debug_info::{DieId, UnitId};
+
+    /// A variable with a location in 4 bytes of its scope is neither lost nor gained if only the scope changed.
+    #[test]
+    fn another_scope_is_no_change_of_the_variable() {
+        let variable = |dwarf: u64, scope: u64| VariableCoverage {
+            die: DieId {
+                unit: UnitId(0),
+                offset: 0,
+            },
+            name: Some("g".to_owned()),
+            line: None,
+            group: VariableGroup::Local,
+            is_parameter: false,
+            calls: Vec::new().into(),
+            covered: Covered {
+                variables: 1,
+                scope,
+                dwarf,
+                ..Covered::default()
+            },
+        };
+        let old = variable(4, 376);
+        for (dwarf, scope, expected) in [(4, 372, false), (4, 380, false), (0, 376, true)] {
+            let new = variable(dwarf, scope);
+            let change = VariableChange::new(Some(&old), Some(&new));
+            assert_eq!(change.is_one(), expected, "{dwarf} of {scope}");
+        }
+        assert!(VariableChange::new(Some(&old), None).is_one());
+    }
 }

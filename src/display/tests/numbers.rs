@@ -89,3 +89,65 @@ fn numbers_with_missing_bits_are_none() {
     assert_eq!(found, Some(vec![Number::Signed(1)]));
     assert_eq!(number(&types, ty, &[1, 0, 0]), None);
 }
+
+#[test]
+fn unsigned_numbers_have_no_sign() {
+    let mut types = Types::default();
+    let mut found = |encoding, bits: u32, bytes: &[u8]| {
+        let ty = types.base("", encoding, bits);
+        number(&types, ty, bytes)
+    };
+    let ones = [0xff; 16];
+    // Two's complement has the same bits for -1.
+    let unsigned = BaseTypeEncoding::Unsigned;
+    let number = |value| Some(Number::Unsigned(value));
+    assert_eq!(found(unsigned, 8, &ones[..1]), number(0xff));
+    assert_eq!(found(unsigned, 64, &ones[..8]), number(u64::MAX.into()));
+    assert_eq!(found(unsigned, 128, &ones), number(u128::MAX));
+    let char = BaseTypeEncoding::UnsignedChar;
+    assert_eq!(found(char, 8, &[0x80]), number(0x80));
+    let signed = BaseTypeEncoding::Signed;
+    assert_eq!(found(signed, 64, &ones[..8]), Some(Number::Signed(-1)));
+    assert_eq!(found(signed, 128, &ones), Some(Number::Signed(-1)));
+}
+
+/// DWARF 5 §7.8: `DW_ATE_complex_float`, whose value is the real part, followed by the imaginary part.
+#[test]
+fn complex_numbers_are_a_real_and_an_imaginary_part() {
+    let mut types = Types::default();
+    let ty = types.base("_Complex float", BaseTypeEncoding::Other(0x3), 64);
+    let bytes = [1.5f32.to_le_bytes(), (-0.25f32).to_le_bytes()].concat();
+    assert_eq!(
+        number(&types, ty, &bytes),
+        Some(Number::Complex(1.5, -0.25))
+    );
+    // DW_ATE_imaginary_float.
+    let ty = types.base("_Imaginary double", BaseTypeEncoding::Other(0x9), 64);
+    let bytes = (-0.25f64).to_le_bytes();
+    assert_eq!(
+        number(&types, ty, &bytes),
+        Some(Number::Complex(0.0, -0.25))
+    );
+}
+
+/// HET A.5.1: `DW_AT_LLVM_vector_size`.
+#[test]
+fn a_vector_has_a_number_for_each_element() {
+    let mut types = Types::default();
+    let base = BaseType {
+        encoding: BaseTypeEncoding::Signed,
+        bit_size: 64,
+        elements: 4,
+        address_space: AddressSpace::None,
+    };
+    let ty = types.add(Some("short4"), Some(8), TypeKind::Base(base));
+    let bytes = [1i16, -2, 300, i16::MIN].map(i16::to_le_bytes).concat();
+    let found = numbers(
+        &types.table,
+        ty,
+        &TypedBytes::known(&bytes),
+        ScalarPlace::default(),
+    );
+    let expected = [1, -2, 300, -32768].map(Number::Signed).to_vec();
+    assert_eq!(found, Some(expected));
+}

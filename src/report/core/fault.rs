@@ -6,9 +6,8 @@ use serde::Serialize;
 
 use super::super::frame::FrameDocument;
 use super::super::number::Hex;
-use super::super::text::FileNames;
 use super::nearest::NearestDocument;
-use super::places;
+use super::places::Stack;
 use crate::arch::{Lane, ProcessAddress};
 use crate::error::Result;
 use crate::gpu_core::{CoreWave, Process};
@@ -71,8 +70,6 @@ pub struct FaultCandidateDocument {
     pub inlined: Vec<Untrusted<'static>>,
     /// Set if it is proven that the wave executed the access at these addresses, and that they caused the fault.
     pub certain: bool,
-    #[serde(skip)]
-    frames: Vec<Rc<FrameDocument>>,
 }
 
 /// A lane at fault.
@@ -88,7 +85,31 @@ pub struct FaultLaneDocument {
     pub work_item: Option<[u32; 3]>,
 }
 
+/// The fault of a wave, and the frames at each candidate, the innermost first.
+pub(super) struct FoundFault {
+    pub(super) document: FaultDocument,
+    pub(super) accesses: Vec<Stack>,
+}
+
+impl From<FaultDocument> for FoundFault {
+    /// Creates a fault without candidates.
+    fn from(document: FaultDocument) -> FoundFault {
+        FoundFault {
+            document,
+            accesses: Vec::new(),
+        }
+    }
+}
+
 impl FaultDocument {
+    /// Returns the place of the likeliest candidate's address as text, if the memory of the process is known.
+    pub(super) fn place(&self) -> Option<&Untrusted<'static>> {
+        let nearest = self.nearest.as_ref().map(|nearest| &nearest.text);
+        self.from_argument.as_ref().or(nearest)
+    }
+}
+
+impl FoundFault {
     /// Searches for the access at which a wave faulted.
     ///
     /// # Errors
@@ -99,7 +120,7 @@ impl FaultDocument {
         memory: &DispatchMemory,
         process: &Process<'_>,
         fault_address: Option<u64>,
-    ) -> Result<FaultDocument> {
+    ) -> Result<FoundFault> {
         let scratch = wave.scratch();
         let base = scratch.map(|scratch| scratch.address);
         let mut candidates = stop.fault_candidates(fault_address, &memory.map, base)?;
@@ -112,10 +133,11 @@ impl FaultDocument {
             candidates = other;
         }
         let first_base = candidates.first().and_then(|first| first.base);
-        let mut document = FaultDocument::of(stop, candidates, fault_address)?;
+        let mut fault = FoundFault::of(stop, candidates, fault_address)?;
+        let document = &mut fault.document;
         document.is_unreached = is_unreached;
         let Some(address) = document.first_address() else {
-            return Ok(document);
+            return Ok(fault);
         };
         let first = document.candidates.first();
         let place = |found| {
@@ -126,16 +148,11 @@ impl FaultDocument {
             nearest
         };
         let from_base = first_base.and_then(|base| memory.from_base(address, base));
-        document.from_argument = from_base.map(|found| place(found).text);
+        let from_argument = from_base.map(|found| place(found).text);
         let nearest = place(memory.find(address, wave.apertures(), scratch, process));
+        document.from_argument = from_argument;
         document.nearest = Some(nearest);
-        Ok(document)
-    }
-
-    /// Returns the place of the likeliest candidate's address as text, if the memory of the process is known.
-    pub(super) fn place(&self) -> Option<&Untrusted<'static>> {
-        let nearest = self.nearest.as_ref().map(|nearest| &nearest.text);
-        self.from_argument.as_ref().or(nearest)
+        Ok(fault)
     }
 
     /// Searches for the access at which a wave faulted, without knowledge of the memory of the process.
@@ -145,10 +162,10 @@ impl FaultDocument {
     pub(super) fn without_memory(
         stop: &Stop<'_, '_>,
         fault_address: Option<u64>,
-    ) -> Result<FaultDocument> {
+    ) -> Result<FoundFault> {
         let memory = MemoryMap::default();
         let candidates = stop.fault_candidates(fault_address, &memory, None)?;
-        FaultDocument::of(stop, candidates, fault_address)
+        FoundFault::of(stop, candidates, fault_address)
     }
 
     /// Describes candidates.
@@ -156,16 +173,19 @@ impl FaultDocument {
         stop: &Stop<'_, '_>,
         candidates: Vec<FaultCandidate>,
         fault_address: Option<u64>,
-    ) -> Result<FaultDocument> {
+    ) -> Result<FoundFault> {
         let candidates = candidates.into_iter();
         let described = candidates.map(|one| FaultCandidateDocument::new(one, stop));
-        Ok(FaultDocument {
-            address: fault_address.map(Hex::from),
-            candidates: described.collect::<Result<_>>()?,
-            ..FaultDocument::default()
-        })
+        let (candidates, accesses) = described.collect::<Result<_>>()?;
+        let document = FaultDocument {
+            candidates,
+            ..FaultDocument::of_address(fault_address)
+        };
+        Ok(FoundFault { document, accesses })
     }
+}
 
+impl FaultDocument {
     /// Describes a fault of which only the address is known.
     pub(super) fn of_address(fault_address: Option<u64>) -> FaultDocument {
         FaultDocument {
@@ -210,7 +230,11 @@ impl FaultDocument {
 }
 
 impl FaultCandidateDocument {
-    fn new(candidate: FaultCandidate, stop: &Stop<'_, '_>) -> Result<FaultCandidateDocument> {
+    /// Describes a candidate. Also returns its frames, the innermost first, of which the document has the text.
+    fn new(
+        candidate: FaultCandidate,
+        stop: &Stop<'_, '_>,
+    ) -> Result<(FaultCandidateDocument, Stack)> {
         let frames = frames_at(stop, candidate.pc)?;
         let innermost = frames.first();
         let wave = stop.wave();
@@ -222,7 +246,7 @@ impl FaultCandidateDocument {
                 address: Hex::from(*address),
                 work_item: wave.work_item(*lane),
             });
-        Ok(FaultCandidateDocument {
+        let document = FaultCandidateDocument {
             pc: Hex::from(candidate.pc),
             kind: candidate.operation.name(),
             lanes: lanes.collect(),
@@ -235,8 +259,8 @@ impl FaultCandidateDocument {
             inlined: Vec::new(),
             certain: candidate.is_certain,
             instruction: candidate.instruction,
-            frames,
-        })
+        };
+        Ok((document, frames))
     }
 
     /// Returns the address of the instruction and the lanes at fault with their addresses, if they are known.
@@ -246,12 +270,6 @@ impl FaultCandidateDocument {
         let lanes = lanes.map(|one| Some((Lane(one.lane), u64::try_from(one.address.0).ok()?)));
         let lanes: Vec<(Lane, u64)> = lanes.collect::<Option<_>>()?;
         (!lanes.is_empty()).then_some((ProcessAddress(pc), lanes))
-    }
-
-    /// Writes the frames as text, with file names that are unique among `names`.
-    pub(super) fn name_frames(&mut self, names: &FileNames<'_>) {
-        let lines = self.frames.iter().map(|frame| places::line(frame, names));
-        self.inlined = lines.collect();
     }
 }
 
@@ -282,9 +300,9 @@ fn proven_elsewhere(
 }
 
 /// Returns the frames at an address of the process, the innermost first.
-pub(super) fn frames_at(stop: &Stop<'_, '_>, pc: ProcessAddress) -> Result<Vec<Rc<FrameDocument>>> {
+pub(super) fn frames_at(stop: &Stop<'_, '_>, pc: ProcessAddress) -> Result<Stack> {
     let Some(frame) = stop.call_frame(0) else {
-        return Ok(Vec::new());
+        return Ok(Stack::new());
     };
     let frame = frame.for_waiting(pc, 0);
     let parts = FrameDocument::parts(&frame, stop.meter())?;

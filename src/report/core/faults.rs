@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::assertion::AssertionDocument;
-use super::fault::FaultDocument;
+use super::fault::{FaultDocument, FoundFault};
 use super::nearest::{NearestDocument, code_at};
 use super::workgroups::PolledDocument;
 use super::{CoreRequest, ProblemDocument};
@@ -56,13 +56,13 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
     }
 
     /// Finds the faulting access of a wave. Returns `None` if the wave cannot be searched.
-    pub(super) fn find(&mut self, wave: &CoreWave<'_, '_>) -> Option<FaultDocument> {
+    pub(super) fn find(&mut self, wave: &CoreWave<'_, '_>) -> Option<FoundFault> {
         if let Err(error) = self.meter.work(PER_WAVE) {
             self.reason = Some(error.to_string());
             return None;
         }
         if !self.has_turn(wave) {
-            return Some(FaultDocument::not_searched(self.address));
+            return Some(FaultDocument::not_searched(self.address).into());
         }
         let (core, programs) = (self.core, self.programs);
         let memory = self
@@ -72,7 +72,7 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
         let arena = Arena::new();
         let stop = self.programs.stop(wave, &arena)?;
         let before = stop.meter().steps();
-        let found = FaultDocument::new(wave, &stop, memory, programs.process(), self.address);
+        let found = FoundFault::new(wave, &stop, memory, programs.process(), self.address);
         let steps = stop.meter().steps().saturating_sub(before);
         // If the meter refuses this charge, the next wave reports it.
         let _ = self.meter.work(steps);

@@ -2,12 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use super::report::Stacks;
 use super::{CoreWaveDocument, GroupBy, GroupDocument};
 use crate::gpu_core::WaveState;
 use crate::untrusted::Untrusted;
 
 /// Returns the groups of waves: stopped ones first, then by size, then by position.
-pub(super) fn groups(waves: &[CoreWaveDocument], group_by: GroupBy) -> Vec<GroupDocument> {
+pub(super) fn groups(
+    waves: &[CoreWaveDocument],
+    stacks: &Stacks,
+    group_by: GroupBy,
+) -> Vec<GroupDocument> {
     type Key<'w> = (
         WaveState,
         Option<&'w Untrusted<'static>>,
@@ -16,11 +21,12 @@ pub(super) fn groups(waves: &[CoreWaveDocument], group_by: GroupBy) -> Vec<Group
     );
     let mut found: BTreeMap<Key<'_>, Vec<usize>> = BTreeMap::new();
     for wave in waves {
+        let stack = stacks.text(wave);
         let (common, own) = match group_by {
-            GroupBy::Stack => (wave.stack.clone(), 0),
-            GroupBy::Line => (wave.stack.first().into_iter().cloned().collect(), 0),
+            GroupBy::Stack => (stack.to_vec(), 0),
+            GroupBy::Line => (stack.first().into_iter().cloned().collect(), 0),
             GroupBy::Kernel => (Vec::new(), 0),
-            GroupBy::None => (wave.stack.clone(), wave.index),
+            GroupBy::None => (stack.to_vec(), wave.index),
         };
         let key = (wave.state, wave.kernel.as_ref(), common, own);
         found.entry(key).or_default().push(wave.index);

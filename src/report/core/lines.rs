@@ -8,7 +8,7 @@ use super::super::frame::FrameDocument;
 use super::super::text::FileNames;
 use super::super::verify::Fnv;
 use super::verdict::{Found, VerdictDocument};
-use super::{CoreDocument, CoreWaveDocument};
+use super::{CoreReport, CoreWaveDocument};
 use crate::arch::{CodeAddress, LoadAddress, ProcessAddress};
 use crate::inspect::{FrameKind, Program};
 use crate::untrusted::Untrusted;
@@ -32,7 +32,7 @@ pub struct CoreWaveLine<'d> {
     pub stack: Vec<&'d FrameDocument>,
 }
 
-impl CoreDocument {
+impl CoreReport {
     /// Makes a line for each wave, in their order.
     ///
     /// * `offset`: returns the offset of an address of the process from the start of its function, given the index of the code object
@@ -43,16 +43,17 @@ impl CoreDocument {
         offset: &'d dyn Fn(usize, u64) -> Option<u64>,
         file: &'d Untrusted<'d>,
     ) -> impl Iterator<Item = CoreWaveLine<'d>> {
-        let frames = self.waves.iter().flat_map(|wave| &wave.frames);
-        let files = frames.filter_map(|frame| frame.file.as_ref());
-        let names = FileNames::of(files.map(Untrusted::raw));
-        self.waves.iter().map(move |wave| CoreWaveLine {
-            format: "hetdwarf-core-wave/1",
-            file: file.borrowed(),
-            fingerprint: fingerprint(wave, offset),
-            verdict: self.verdict_of(wave, &names),
-            wave,
-            stack: wave.frames.iter().map(Rc::as_ref).collect(),
+        let names = self.stacks.names();
+        self.document.waves.iter().map(move |wave| {
+            let frames = self.stacks.frames(wave);
+            CoreWaveLine {
+                format: "hetdwarf-core-wave/1",
+                file: file.borrowed(),
+                fingerprint: fingerprint(wave, frames, offset),
+                verdict: self.verdict_of(wave, &names),
+                wave,
+                stack: frames.iter().map(Rc::as_ref).collect(),
+            }
         })
     }
 
@@ -61,12 +62,15 @@ impl CoreDocument {
             waves: core::slice::from_ref(wave),
             places: &[],
             workgroups: &[],
+            stacks: &self.stacks,
             names,
             unread: None,
         };
         match wave.stop.is_empty() {
-            true => self.verdict.clone(),
-            false => alone.fault().unwrap_or_else(|| self.verdict.clone()),
+            true => self.document.verdict.clone(),
+            false => alone
+                .fault()
+                .unwrap_or_else(|| self.document.verdict.clone()),
         }
     }
 }
@@ -82,7 +86,11 @@ impl CoreDocument {
 ///
 /// Paths, lines, addresses, the version of hetdwarf and the state of other waves are not part of it. A change of this list changes all stored
 /// fingerprints, so it needs another number in `format`.
-fn fingerprint(wave: &CoreWaveDocument, offset: &dyn Fn(usize, u64) -> Option<u64>) -> String {
+fn fingerprint(
+    wave: &CoreWaveDocument,
+    frames: &[Rc<FrameDocument>],
+    offset: &dyn Fn(usize, u64) -> Option<u64>,
+) -> String {
     let mut hash = Fnv::default();
     let mut part = |text: &str| {
         hash.write(text.as_bytes());
@@ -93,7 +101,7 @@ fn fingerprint(wave: &CoreWaveDocument, offset: &dyn Fn(usize, u64) -> Option<u6
     for reason in &wave.stop {
         part(reason);
     }
-    for frame in &wave.frames {
+    for frame in frames {
         part(frame.function.as_ref().map_or("", Untrusted::raw));
         if frame.kind != FrameKind::Inlined
             && let Some(index) = wave.code_object

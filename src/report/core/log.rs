@@ -5,17 +5,16 @@ use core::ops::Range;
 use serde::Serialize;
 
 use super::super::number::Hex;
-use super::super::text::FileNames;
 use super::assertion::AssertionDocument;
-use super::fault::FaultDocument;
+use super::fault::{FaultDocument, FoundFault};
 use super::groups::groups;
 use super::nearest::{NearestDocument, code_at};
 use super::places::{Places, Stack};
+use super::report::CoreReport;
+use super::survey::Survey;
 use super::verdict::{Found, VerdictDocument};
 use super::workgroups::{KnownPlaces, PolledDocument, Started, WavePlace, workgroups};
-use super::{
-    CoreDocument, CoreObjectDocument, CoreRequest, CoreWaveDocument, ProblemDocument, name_stacks,
-};
+use super::{CoreDocument, CoreObjectDocument, CoreRequest, CoreWaveDocument, ProblemDocument};
 use crate::arch::{LoadAddress, ProcessAddress, WaveSize};
 use crate::debug_agent::{EventKind, LoggedWave, RuntimeEvent};
 use crate::gpu_core::{StopReason, WaveState};
@@ -97,8 +96,7 @@ pub struct LogDocuments<'m> {
     meter: &'m Meter,
     places: Places<'m>,
     whereabouts: KnownPlaces,
-    waves: Vec<CoreWaveDocument>,
-    found: Vec<(Stack, WavePlace)>,
+    survey: Survey,
     started: Vec<Started>,
     /// The addresses of the code objects, in the order in which they were given.
     loaded: Vec<Range<u64>>,
@@ -116,8 +114,7 @@ impl<'m> LogDocuments<'m> {
             meter,
             places: Places::new(meter),
             whereabouts: KnownPlaces::default(),
-            waves: Vec::new(),
-            found: Vec::new(),
+            survey: Survey::default(),
             started: Vec::new(),
             loaded: Vec::new(),
             code: None,
@@ -139,14 +136,13 @@ impl<'m> LogDocuments<'m> {
             frame.symbol_offset = None;
             stack.push(Rc::new(frame));
         }
-        let index = self.waves.len().saturating_add(1);
-        let document = self.document(index, of, &stack);
+        let index = self.survey.waves.len().saturating_add(1);
+        let (mut document, accesses) = self.document(index, of, &stack);
         let started = Started {
             dispatch: of.snapshot.and_then(|snapshot| snapshot.dispatch),
             wave_size: of.snapshot.map_or(WaveSize::Wave32, Wave::wave_size),
             exec: u64::try_from(document.exec.0).unwrap_or(0),
         };
-        let mut document = document;
         let place = match (stop, of.code_object) {
             (Some(stop), Some(index)) => {
                 let callers = stack.iter().map(|frame| frame.pc).collect();
@@ -168,8 +164,7 @@ impl<'m> LogDocuments<'m> {
             self.problems.push(ProblemDocument::of("waves", message));
         }
         self.started.push(started);
-        self.waves.push(document);
-        self.found.push((stack, place));
+        self.survey.add(document, stack, place, accesses);
     }
 
     fn document(
@@ -177,7 +172,7 @@ impl<'m> LogDocuments<'m> {
         index: usize,
         of: &LoggedStop<'_, '_, '_>,
         stack: &Stack,
-    ) -> CoreWaveDocument {
+    ) -> (CoreWaveDocument, Vec<Stack>) {
         let LoggedStop { wave, .. } = *of;
         let innermost = stack.first();
         let mut stops = wave.stop_reasons();
@@ -191,26 +186,27 @@ impl<'m> LogDocuments<'m> {
         let fault = is_violation.then(|| {
             let found = of
                 .stop
-                .map(|stop| FaultDocument::without_memory(stop, address));
-            let mut document = match found {
+                .map(|stop| FoundFault::without_memory(stop, address));
+            let mut found: FoundFault = match found {
                 Some(Ok(found)) => found,
                 Some(Err(error)) => {
                     let message = format!("the faulting instruction was not found: {error}");
                     let place = format!("wave {index}");
                     self.problems.push(ProblemDocument::of(place, message));
-                    FaultDocument::of_address(address)
+                    FaultDocument::of_address(address).into()
                 }
-                None => FaultDocument::of_address(address),
+                None => FaultDocument::of_address(address).into(),
             };
             let reason = wave.fault_reason.clone();
-            document.reason = reason
+            found.document.reason = reason
                 .filter(|_| address == wave.fault_address)
                 .map(Untrusted::from);
-            document
+            found
         });
         let exec = wave.scalars.get("exec").or(wave.scalars.get("exec_lo"));
         let is_running = wave.reason == "running";
-        CoreWaveDocument {
+        let (fault, accesses) = fault.map(|fault| (fault.document, fault.accesses)).unzip();
+        let document = CoreWaveDocument {
             index,
             gpu_id: 0,
             queue_id: 0,
@@ -244,32 +240,28 @@ impl<'m> LogDocuments<'m> {
                 .stop
                 .filter(|_| is_assertion)
                 .and_then(AssertionDocument::find),
-            stack: Vec::new(),
-            frames: Stack::new(),
             entry: Vec::new(),
-        }
+        };
+        (document, accesses.unwrap_or_default())
     }
 
     /// Makes the document.
     #[must_use]
     pub fn finish(
-        mut self,
+        self,
         events: &[RuntimeEvent],
         code_objects: Vec<CoreObjectDocument>,
         mut problems: Vec<ProblemDocument>,
-    ) -> CoreDocument {
-        let stacks = || self.found.iter().map(|(stack, _)| stack);
-        let files = stacks().flatten().filter_map(|frame| frame.file.as_ref());
-        let names = FileNames::of(files.map(Untrusted::raw));
-        name_stacks(&mut self.waves, stacks(), &names);
-        let places: Vec<WavePlace> = self.found.iter().map(|(_, place)| place.clone()).collect();
-        let workgroups = workgroups(self.started.iter().copied(), &self.waves, &places);
+    ) -> CoreReport {
         let located = self.request.whereabouts.map(|address| self.locate(address));
+        let (waves, places, stacks) = self.survey.named();
+        let workgroups = workgroups(self.started.iter().copied(), &waves, &places);
         let found = Found {
-            waves: &self.waves,
+            waves: &waves,
             places: &places,
             workgroups: &workgroups,
-            names: &names,
+            stacks: &stacks,
+            names: &stacks.names(),
             unread: None,
         };
         let verdict = found.verdict();
@@ -279,7 +271,7 @@ impl<'m> LogDocuments<'m> {
         };
         problems.extend(self.problems);
         problems.extend(self.places.problems());
-        CoreDocument {
+        let document = CoreDocument {
             format: "hetdwarf-core/1",
             verdict,
             note: None,
@@ -289,11 +281,12 @@ impl<'m> LogDocuments<'m> {
             code_objects,
             workgroups,
             whereabouts: located,
-            groups: groups(&self.waves, self.request.group_by),
-            waves: self.waves,
+            groups: groups(&waves, &stacks, self.request.group_by),
+            waves,
             events: events.iter().map(EventDocument::from).collect(),
             problems,
-        }
+        };
+        CoreReport { document, stacks }
     }
 }
 

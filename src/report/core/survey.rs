@@ -1,13 +1,9 @@
 //! Visits the waves of a core once, and collects their documents and places.
 
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
-use super::super::frame::FrameDocument;
 use super::super::number::Hex;
-use super::super::text::FileNames;
 use super::faults::Faults;
 use super::places::{self, Places, Stack};
+use super::report::Stacks;
 use super::workgroups::{WavePlace, WavePlaces};
 use super::{
     AgentDocument, CoreNoteDocument, CoreObjectDocument, CoreWaveDocument, DispatchDocument,
@@ -26,6 +22,57 @@ pub(super) struct Finders<'f, 'm, 'data, 'p> {
     pub(super) whereabouts: WavePlaces<'m, 'p>,
 }
 
+/// The waves of a core or a log, with the stack and the place of each.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    pub(super) waves: Vec<CoreWaveDocument>,
+    stacks: Vec<Stack>,
+    places: Vec<WavePlace>,
+    /// The frames at the candidates of each wave's fault.
+    accesses: Vec<Vec<Stack>>,
+}
+
+impl Survey {
+    /// Creates an empty survey with room for a number of waves.
+    fn with_room(waves: usize) -> Survey {
+        Survey {
+            waves: Vec::with_capacity(waves),
+            stacks: Vec::with_capacity(waves),
+            places: Vec::with_capacity(waves),
+            accesses: Vec::with_capacity(waves),
+        }
+    }
+
+    pub(super) fn add(
+        &mut self,
+        wave: CoreWaveDocument,
+        stack: Stack,
+        place: WavePlace,
+        accesses: Vec<Stack>,
+    ) {
+        self.waves.push(wave);
+        self.stacks.push(stack);
+        self.places.push(place);
+        self.accesses.push(accesses);
+    }
+
+    /// Writes the frames as text, now that the names of all source files are known.
+    pub(super) fn named(self) -> (Vec<CoreWaveDocument>, Vec<WavePlace>, Stacks) {
+        let stacks = Stacks::new(self.stacks);
+        let names = stacks.names();
+        let mut waves = self.waves;
+        for (wave, accesses) in waves.iter_mut().zip(&self.accesses) {
+            let candidates = wave.fault.iter_mut();
+            let candidates = candidates.flat_map(|fault| &mut fault.candidates);
+            for (candidate, frames) in candidates.zip(accesses) {
+                let lines = frames.iter().map(|frame| places::line(frame, &names));
+                candidate.inlined = lines.collect();
+            }
+        }
+        (waves, self.places, stacks)
+    }
+}
+
 /// Describes the waves, with the stack and the place of each.
 pub(super) fn survey(
     core: &GpuCore<'_>,
@@ -33,16 +80,19 @@ pub(super) fn survey(
     dispatches: &[DispatchDocument],
     finders: &mut Finders<'_, '_, '_, '_>,
     progress: &mut dyn FnMut(usize),
-) -> (Vec<CoreWaveDocument>, Vec<(Stack, WavePlace)>) {
-    let waves = core.waves().map(|wave| {
+) -> Survey {
+    let mut survey = Survey::with_room(core.waves().len());
+    for wave in core.waves() {
         progress(wave.index());
         let object = programs.object_of(&wave);
         let found = finders.places.locate(&wave, object, programs);
         let mut document = CoreWaveDocument::new(&wave, programs, dispatches, &found.stack);
         document.entry = found.entry;
-        if wave.stops().contains(StopReason::MemoryViolation) {
-            document.fault = finders.faults.find(&wave);
-        }
+        let is_violation = wave.stops().contains(StopReason::MemoryViolation);
+        let fault = is_violation.then(|| finders.faults.find(&wave)).flatten();
+        let fault = fault.map(|fault| (fault.document, fault.accesses));
+        let (fault, accesses) = fault.unzip();
+        document.fault = fault;
         if wave.stops().contains(StopReason::AssertTrap) {
             document.assertion = finders.faults.assertion(&wave);
         }
@@ -52,30 +102,9 @@ pub(super) fn survey(
         if let Some(polled) = &mut document.polled {
             finders.faults.locate(&wave, polled);
         }
-        (document, (found.stack, place))
-    });
-    waves.unzip()
-}
-
-/// Writes the stacks of waves and of faulting accesses as lines of text.
-pub(super) fn name_stacks<'s>(
-    waves: &mut [CoreWaveDocument],
-    stacks: impl Iterator<Item = &'s Stack>,
-    names: &FileNames<'_>,
-) {
-    let mut lines = BTreeMap::new();
-    for (wave, stack) in waves.iter_mut().zip(stacks) {
-        let line = |frame: &Rc<FrameDocument>| {
-            let line = lines.entry(Rc::as_ptr(frame));
-            line.or_insert_with(|| places::line(frame, names)).clone()
-        };
-        wave.stack = stack.iter().map(line).collect();
-        wave.frames.clone_from(stack);
-        let fault = wave.fault.iter_mut();
-        for candidate in fault.flat_map(|fault| &mut fault.candidates) {
-            candidate.name_frames(names);
-        }
+        survey.add(document, found.stack, place, accesses.unwrap_or_default());
     }
+    survey
 }
 
 /// Returns the reason why no wave of a core could be read, as a sentence. Returns `None` if no part that may contain waves is missing.

@@ -8,6 +8,7 @@ use super::super::text::{FileNames, source_place};
 use super::CoreWaveDocument;
 use super::assertion::AssertionDocument;
 use super::fault::{FaultCandidateDocument, FaultDocument};
+use super::report::Stacks;
 use super::workgroups::{WavePlace, WorkgroupDocument};
 use crate::gpu_core::{StopReason, WaveState};
 use crate::plural::counted;
@@ -53,6 +54,7 @@ pub(super) struct Found<'f> {
     pub(super) waves: &'f [CoreWaveDocument],
     pub(super) places: &'f [WavePlace],
     pub(super) workgroups: &'f [WorkgroupDocument],
+    pub(super) stacks: &'f Stacks,
     pub(super) names: &'f FileNames<'f>,
     /// The reason why no wave could be read.
     pub(super) unread: Option<String>,
@@ -153,7 +155,7 @@ impl Found<'_> {
             };
         }
         // A failed assertion stops in library functions that the program calls.
-        let frame = wave.frames.iter().find(|frame| {
+        let frame = self.stacks.frames(wave).iter().find(|frame| {
             let name = frame.function.as_ref().map(Untrusted::raw);
             name.is_some_and(|name| !name.starts_with("__") && name != "abort")
         });

@@ -13,7 +13,9 @@ use crate::inspect::{FrameKind, LaneOrigin, Stop, StopFrame, ValueStateKind};
 use crate::meter::Meter;
 use crate::report::core::own_frame;
 use crate::report::lane_pc::{LanePcLane, Lines};
-use crate::report::{Hex, LanePcDocument, ValueNote, VariableDocument, VarsDocument, VarsRequest};
+use crate::report::{
+    Hex, LanePcDocument, TypeText, ValueNote, VariableDocument, VarsDocument, VarsRequest,
+};
 use crate::untrusted::Untrusted;
 
 /// The maximum number of frames that are shown of a stack. The frames further out are counted.
@@ -73,7 +75,7 @@ struct FrameDetail {
 struct VariableDetail {
     name: Untrusted<'static>,
     #[serde(rename = "type")]
-    ty: Untrusted<'static>,
+    ty: TypeText,
     kind: VariableKind,
     scope: Option<Untrusted<'static>>,
     note: Option<&'static str>,
@@ -221,7 +223,7 @@ impl VariableDetail {
         let (mut values, mut lanes) = (Vec::new(), Vec::with_capacity(document.lanes.len()));
         for lane in document.lanes {
             let text = match (lane.value, lane.message) {
-                (Some(value), _) => value,
+                (Some(value), _) => value.to_string(),
                 (None, message) => message.map_or_else(String::new, |text| text.to_string()),
             };
             let index = *known

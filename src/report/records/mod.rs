@@ -1,7 +1,7 @@
 //! Reads records, which are the lines of JSON that commands write about single files, and makes reports from any number of them.
 //!
 //! [`Record::parse`] reads a line, which is untrusted. [`FileRecords`](super::FileRecords) and
-//! [`CoreDocument::lines`](super::CoreDocument::lines) make the records of files and of waves. [`Crashes`] makes the report about the waves
+//! [`CoreReport::lines`](super::CoreReport::lines) make the records of files and of waves. [`Crashes`] makes the report about the waves
 //! of many cores.
 
 mod crashes;

@@ -91,7 +91,7 @@ fn unreadable(variables: &[Vec<VariableDocument>]) -> Option<(EmptyReason, Untru
     } else if all(ValueStateKind::Unavailable) {
         (
             EmptyReason::Unavailable,
-            "the registers and memory that hold the variables are not available",
+            "the registers and memory that hold or locate the variables are not available",
         )
     } else {
         (

@@ -11,7 +11,8 @@ use super::empty::EmptyReason;
 use super::places::Places;
 use super::{
     DeclarationDocument, EXEC_UNKNOWN, FrameVariables, HiddenDocument, LaneDocument, NOT_WAITING,
-    PER_LANE, RecoveredDocuments, ValueNote, VariableDocument, VarsRequest, lane_message,
+    PER_LANE, RecoveredDocuments, TypeText, ValueNote, ValueText, VariableDocument, VarsRequest,
+    lane_message,
 };
 use crate::arch::Lane;
 use crate::debug_info::brackets_after_name;
@@ -178,7 +179,6 @@ impl<'w> Writer<'w> {
         let documents = lanes.iter();
         let documents = documents.map(|lane| self.lane(frame, value, *lane, &mut texts, &mut why));
         let mut documents: Vec<LaneDocument> = documents.collect();
-        let brackets = brackets_after_name(types, value.ty);
         if let Some(tree) = tree {
             for document in documents.iter_mut().filter(|lane| lane.is_readable()) {
                 if let Err(error) = self.children(tree, value, document, types) {
@@ -187,9 +187,9 @@ impl<'w> Writer<'w> {
                 }
             }
         }
-        let ty = value.type_name.to_string();
+        let brackets = brackets_after_name(types, value.ty);
+        let ty = TypeText::new(value.type_name.to_string(), brackets);
         Ok(VariableDocument {
-            brackets,
             die: Hex::from(variable.die.offset),
             decl: DeclarationDocument {
                 file: variable.declaration.file.as_ref().map(path),
@@ -198,7 +198,7 @@ impl<'w> Writer<'w> {
             scope: scope.map(|scope| scope.to_owned().into()),
             reading: value.reading,
             lanes: documents,
-            ..VariableDocument::new(name.to_owned().into(), variable.kind, ty.into())
+            ..VariableDocument::new(name.to_owned().into(), variable.kind, ty)
         })
     }
 
@@ -283,8 +283,7 @@ impl<'w> Writer<'w> {
         self.meter.charge_text(size + ranges * 16)?;
         if let Some((text, marks)) = texts.marked(lane, self.meter) {
             self.meter.charge_text(text.len() + size_of_val(marks))?;
-            document.value = Some(text.to_owned());
-            document.marks = marks.into();
+            document.value = Some(ValueText::new(text, marks));
         }
         document.bytes = Some(hex_bytes(&bits.bytes));
         let pairs = |ranges: &[Range<u64>]| ranges.iter().map(|r| [r.start, r.end]).collect();

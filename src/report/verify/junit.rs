@@ -11,6 +11,9 @@ use crate::verify::Severity;
 
 /// Returns the document as `JUnit` XML. Errors are failed test cases. Warnings and notes are passed test cases with the finding as their output. A
 /// code object without findings is a passed test case, and an unreadable file is an error.
+///
+/// In a [grouped](VerifyDocument::grouped) document, a code object may have errors that are listed only with another code object. Its tests then pass,
+/// so use a document that lists each finding.
 #[must_use]
 pub fn junit(document: &VerifyDocument) -> String {
     let summary = &document.summary;

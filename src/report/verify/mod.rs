@@ -45,8 +45,8 @@ use core::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 
 use super::completeness::{is_false, is_true};
-use super::number::Hex;
-use crate::inspect::Program;
+use super::number::{Hex, hex_bytes};
+use crate::inspect::{MissingSplit, Program};
 use crate::plural::counted;
 use crate::untrusted::Untrusted;
 use crate::verify::{Evidence, Excerpt, Finding, Severity, Verdict};
@@ -97,6 +97,9 @@ pub struct VerifiedFile {
     /// The other code objects of the file with the same bytes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub same: Vec<Untrusted<'static>>,
+    /// The units that were not checked, because their entries are in `.dwo` files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_split: Option<MissingSplit>,
 }
 
 /// A place where a rule is broken.
@@ -143,8 +146,8 @@ pub struct FindingDocument {
     /// contains no register, address or offset.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// True if the finding stands for its whole unit or section. Its place and function are then only an example.
-    #[serde(skip)]
+    /// Set if the finding stands for its whole unit or section. Its place and function are then only an example.
+    #[serde(skip_serializing_if = "is_false")]
     pub is_example: bool,
     /// The other findings of the same cause, if the document is [grouped](VerifyDocument::grouped).
     #[serde(flatten)]
@@ -206,9 +209,9 @@ pub struct SourceDocument {
     /// The text of the line, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<Untrusted<'static>>,
-    /// The MD5 of the file at compilation, if the line table has it.
-    #[serde(skip)]
-    pub md5: Option<[u8; 16]>,
+    /// The MD5 of the file at compilation as 32 hexadecimal digits, if the line table has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub md5: Option<String>,
     /// Set if the file with the text has another MD5, so that the line may be another one.
     #[serde(default, skip_serializing_if = "is_false")]
     pub md5_differs: bool,
@@ -228,12 +231,11 @@ impl SourceDocument {
     }
 
     fn of(finding: &Finding) -> Option<SourceDocument> {
-        let (file, line) = finding.source.as_ref()?;
-        let evidence = finding.evidence.as_deref();
+        let source = finding.source.as_ref()?;
         Some(SourceDocument {
-            text: evidence.and_then(|evidence| evidence.source.clone()),
-            md5: finding.source_md5,
-            ..SourceDocument::new(normalised(file.raw()), *line)
+            text: source.text.clone(),
+            md5: source.md5.map(|md5| hex_bytes(&md5)),
+            ..SourceDocument::new(normalised(source.file.raw()), source.line)
         })
     }
 }
@@ -404,6 +406,7 @@ impl VerifiedFile {
             left_out: 0,
             complete: true,
             same: Vec::new(),
+            missing_split: None,
         }
     }
 
@@ -426,6 +429,7 @@ impl VerifiedFile {
             producers: producers.into_iter().map(Untrusted::from).collect(),
             left_out: verdict.left_out,
             complete: verdict.stopped.is_none(),
+            missing_split: program.missing_split(),
             ..VerifiedFile::with_findings(path.to_owned(), target, findings.collect())
         }
     }

@@ -36,6 +36,8 @@ struct Line {
     cause: Option<Hex>,
     #[serde(default)]
     kind: String,
+    #[serde(default)]
+    is_example: bool,
 }
 
 impl<'de> Deserialize<'de> for FindingRecord {
@@ -62,7 +64,9 @@ impl Line {
         let code = evidence.clone().flat_map(|evidence| &evidence.code);
         let placed = evidence.flat_map(|evidence| evidence.row.iter().chain(&evidence.directives));
         let texts = [&self.fingerprint, &self.kind].into_iter();
+        let md5 = self.source.as_ref().and_then(|source| source.md5.as_ref());
         let texts = texts
+            .chain(md5)
             .chain(&self.registers)
             .chain(code.map(|line| &line.text))
             .chain(placed.flat_map(|placed| [&placed.text, &placed.meaning]));
@@ -86,6 +90,7 @@ impl Line {
             evidence: self.evidence,
             cause: self.cause,
             kind: self.kind,
+            is_example: self.is_example,
             ..FindingDocument::new(rule.id, severity, section, self.message, rule.spec)
         };
         Ok(FindingRecord {

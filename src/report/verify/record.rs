@@ -13,6 +13,7 @@ use super::super::json::to_json;
 use super::super::number::hex_bytes;
 use super::{CheckedFile, FindingDocument, UnreadableFile, VerifiedFile, count, is_zero};
 use crate::error::{Error, Result};
+use crate::inspect::MissingSplit;
 use crate::untrusted::Untrusted;
 
 /// `hetdwarf-finding/1`: one finding of a file.
@@ -92,6 +93,9 @@ pub struct CheckedObject {
     /// The other code objects of the file with the same bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub same: Vec<Untrusted<'static>>,
+    /// The units that were not checked, because their entries are in `.dwo` files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing_split: Option<MissingSplit>,
 }
 
 fn yes() -> bool {
@@ -240,6 +244,7 @@ impl FileRecords {
                 left_out: object.left_out,
                 complete: object.complete,
                 same: object.same,
+                missing_split: object.missing_split,
                 producers: object.producers,
             });
             for finding in object.findings {
@@ -319,6 +324,7 @@ impl FileRecords {
                 left_out: object.left_out,
                 complete: object.complete,
                 same: object.same,
+                missing_split: object.missing_split,
                 ..VerifiedFile::with_findings(object.object, object.target, findings)
             });
         }

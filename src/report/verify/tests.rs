@@ -1,7 +1,7 @@
 //! Tests every output format with findings that are made by hand.
 
 use super::*;
-use crate::verify::{Excerpt, Finding, Rule};
+use crate::verify::{Excerpt, Finding, Rule, SourceLine};
 
 fn rule(id: &str) -> &'static Rule {
     Rule::by_id(id).unwrap()
@@ -22,7 +22,7 @@ fn full() -> Finding {
     ))
     .help("say\r\nmore");
     finding.function = Some("helper".into());
-    finding.source = Some(("/repo/src/a,b:c.cl".into(), 12));
+    finding.source = Some(SourceLine::new("/repo/src/a,b:c.cl", 12));
     finding
 }
 
@@ -225,7 +225,7 @@ fn a_fingerprint_survives_that_code_moves() {
     let before = FindingDocument::of("k", &full()).fingerprint;
     let mut moved = full().at(0x70).pc(0x2b08);
     moved.message = moved.message.raw().replace("0x1a08", "0x2b08").into();
-    moved.source = Some(("/repo/src/a,b:c.cl".into(), 13));
+    moved.source = Some(SourceLine::new("/repo/src/a,b:c.cl", 13));
     assert_eq!(FindingDocument::of("k", &moved).fingerprint, before);
     assert_ne!(FindingDocument::of("l", &moved).fingerprint, before);
     moved.function = None;

@@ -42,7 +42,7 @@ use crate::debug_info::{
 use crate::error::Error;
 use crate::eval::Unit;
 use crate::meter::Meter;
-use crate::object::relocation::ELSEWHERE;
+use crate::object::relocation::EntryTarget;
 use crate::rule::Rule;
 use crate::untrusted::Untrusted;
 use attribute::use_of;
@@ -343,7 +343,8 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
     }
 
     fn refer(&mut self, die: &Die<'a>, attribute: &gimli::Attribute<Bytes<'a>>, to: u64) {
-        if to == u64::from(ELSEWHERE) && self.subject.program.object().is_relocatable() {
+        let is_relocatable = self.subject.program.object().is_relocatable();
+        if is_relocatable && EntryTarget::of_field(to) == EntryTarget::Elsewhere {
             return self.kept.references.add_elsewhere(die.id().offset);
         }
         self.kept.references.add(Reference {

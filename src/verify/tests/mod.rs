@@ -29,11 +29,13 @@ pub(super) fn frame_rules() -> impl Iterator<Item = &'static Rule> {
 
 #[test]
 fn the_readme_has_the_number_of_rules() {
-    let sentence = format!("`verify` has {} rules", Rule::all().count());
-    assert!(
-        include_str!("../../../README.md").contains(&sentence),
-        "{sentence}"
-    );
+    let count = Rule::all().count();
+    for text in [
+        format!("`verify` has {count} rules"),
+        format!("**{count} rules**"),
+    ] {
+        assert!(include_str!("../../../README.md").contains(&text), "{text}");
+    }
 }
 
 #[test]

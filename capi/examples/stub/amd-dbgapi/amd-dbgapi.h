@@ -1,6 +1,6 @@
-/* A stand-in for ROCm's <amd-dbgapi/amd-dbgapi.h>, so that dbgapi_adapter.c can be compiled where ROCm is not installed: the
- * declarations that it uses, and no others. Written for this; numbers of enumerators need not be those of ROCm. A program
- * is compiled against the real one. */
+/* A stand-in for ROCm's <amd-dbgapi/amd-dbgapi.h> with only the declarations that dbgapi_adapter.c uses, so that the adapter compiles
+ * without ROCm. It was written from scratch, so the values of enumerators may differ from ROCm's. Compile programs against the
+ * real header. */
 
 #ifndef AMD_DBGAPI_STAND_IN_H
 #define AMD_DBGAPI_STAND_IN_H

@@ -26,7 +26,7 @@ def run(task: Task, parts: list[list[str]], *, workers: int | None = None) -> It
                     waiting.popleft()
                     done += 1
             except BrokenProcessPool:
-                pass  # One of the waiting parts may have killed its process; which one is not known.
+                pass  # A waiting part may have killed its process, but it is unknown which one.
         for records in alone(task, parts[done : done + len(waiting)]):
             yield records
             done += 1

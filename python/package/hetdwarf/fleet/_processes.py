@@ -1,4 +1,4 @@
-"""Runs files in processes that may die, and reports the files of dead ones."""
+"""Runs tasks in processes that may die, and reports the files on which they died."""
 
 from __future__ import annotations
 

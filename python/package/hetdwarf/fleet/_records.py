@@ -35,7 +35,7 @@ def triage_core(path: Any, objects: Sequence[Object] = ()) -> list[Record]:
 
     A core that is unreadable, even in part, has a `hetdwarf-error/1` with the reason.
 
-    * path: a GPU core file or a log of ROCm's debug agent, as a path or a URL of fsspec; or a list of the two halves of a core.
+    * path: a GPU core file or a log of ROCm's debug agent, as a path or a URL of fsspec. For a core of two halves, a list of both.
     * objects: code objects in place of missing or stripped ones, each alone or with its load address, and folders to search for them.
     """
     names = [name_of(one) for one in path] if isinstance(path, (list, tuple)) else [name_of(path)]
@@ -47,7 +47,7 @@ def triage_core(path: Any, objects: Sequence[Object] = ()) -> list[Record]:
     with ExitStack() as stack:
         copies = [stack.enter_context(local_copy(name)) for name in names]
         lines, messages = _native.core_lines([*options, "--", *copies])
-    if not lines:  # Not even the record of an error.
+    if not lines:  # The command wrote no record, not even for an error.
         name = ", ".join(names)
         return [failed(name, messages.strip().removeprefix("error: ").removeprefix(f"{name}: "))]
     records: list[Record] = [json.loads(line) for line in lines.splitlines()]

@@ -33,7 +33,7 @@ class Task:
                 records += self.function(file)
             except (KeyboardInterrupt, SystemExit):
                 raise
-            except BaseException as error:  # A panic of native code is no Exception.
+            except BaseException as error:  # A panic in native code is not an Exception.
                 records.append(failed(file, f"{type(error).__name__}: {error}"))
         return records
 
@@ -56,8 +56,8 @@ def run(
 ) -> Iterator[Record]:
     """Calls `function` for each file on the workers of an engine, and yields the records in the order of the file names.
 
-    The order does not depend on the engine. A path that is given twice counts once. A file whose function raises an exception, or
-    whose worker dies on every attempt, has one record, `hetdwarf-error/1`, with the name of the file and the error.
+    The order does not depend on the engine. A path that is given twice counts once. A file has one record, `hetdwarf-error/1`, if its function
+    raises an exception or its worker dies on every attempt. The record has the name of the file and the error.
 
     * paths: paths as the workers see them, or URLs of fsspec such as `s3://bucket/k.hsaco`.
     * function: a function that takes a path and returns records: `verify_file`, `triage_core`, a `functools.partial` of them, or any other

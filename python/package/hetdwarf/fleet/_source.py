@@ -30,7 +30,7 @@ def text_of(name: str) -> str:
 def local_copy(name: str) -> Iterator[str]:
     """Provides the path of a local file with the contents of `name`, for the duration of the context."""
     if not is_remote(name):
-        yield "./-" if name == "-" else name  # Not the standard input.
+        yield "./-" if name == "-" else name  # `-` alone is standard input.
         return
     try:
         import fsspec

@@ -229,7 +229,8 @@ impl Found<'_> {
             let place = match looping {
                 Some(lines) => Elsewhere::Loop(lines),
                 None => {
-                    let stack = self.wave(*index).and_then(|wave| wave.stack.first());
+                    let wave = self.wave(*index);
+                    let stack = wave.and_then(|wave| self.stacks.text(wave).first());
                     Elsewhere::At(stack.map_or_else(String::new, ToString::to_string))
                 }
             };
