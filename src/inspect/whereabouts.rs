@@ -12,6 +12,9 @@ use crate::gpu_core::{Dispatch, GpuCore, Process, Scratch};
 /// Addresses below this have no memory: they are null pointers with an offset.
 const NULL_PAGE: u64 = 4096;
 
+/// The largest distance of an address from the base of its access, in bytes: offsets have 32 bits, and constants less.
+const FARTHEST: u64 = 1 << 33;
+
 /// An argument of a kernel that is a pointer into global memory.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -175,12 +178,12 @@ impl DispatchMemory {
     }
 
     /// Finds the place of an address relative to the argument from which it was computed. Returns `None` if no argument is known to be its base,
-    /// and for addresses in the null page.
+    /// for addresses in the null page, and for addresses that no offset reaches.
     ///
     /// * `base`: the base address of the access.
     #[must_use]
     pub fn from_base(&self, address: u64, base: u64) -> Option<Whereabouts> {
-        if address < NULL_PAGE {
+        if address < NULL_PAGE || address.abs_diff(base) > FARTHEST {
             return None;
         }
         let mut equal = self.arguments.iter().filter(|one| one.value == base);

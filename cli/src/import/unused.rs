@@ -64,41 +64,33 @@ impl Waves<'_> {
         if let Some(wanted) = self.target.filter(|wanted| **wanted != own) {
             return format!("it is for {own}, not for {wanted}");
         }
-        let size = given.data.len() as u64;
-        let sizes = self.waves.iter().filter_map(logged_size);
-        let sizes: Vec<u64> = sizes.collect();
-        if let Some(first) = sizes.first()
-            && !sizes.contains(&size)
-            && !self
-                .waves
-                .iter()
-                .any(|wave| self.is_in(given, object, wave))
-        {
-            return format!("it has {size} bytes, the log's has {first}");
-        }
         let of_wave = |wave: &LoggedWave| object.check_wave_size(wave.wave_size()?).err();
         if let Some(error) = self.waves.iter().find_map(of_wave) {
             return error.to_string();
         }
-        if self
-            .waves
-            .iter()
-            .any(|wave| self.is_in(given, object, wave))
-        {
+        let mut waves = self.waves.iter();
+        if waves.any(|wave| self.is_in(given, object, wave)) {
             return "another given file fits too: give only one of them".to_owned();
         }
-        let loads = self.waves.iter();
-        let load = loads
-            .clone()
-            .find_map(|wave| self.load(given, object, wave));
-        let pc = loads.map(|wave| wave.pc).next().unwrap_or_default();
-        match load {
-            Some(LoadAddress(load)) => {
-                format!(
-                    "loaded at {load:#x}, it does not contain the pc of a wave, such as {pc:#x}"
-                )
+        let pc = self.waves.first().map_or(0, |wave| wave.pc);
+        if let Some(LoadAddress(load)) = given.load_address.or(self.load_address) {
+            return format!(
+                "loaded at {load:#x}, it does not contain the pc of a wave, such as {pc:#x}"
+            );
+        }
+        let mut objects = self.waves.iter().filter_map(|wave| wave.object.as_ref());
+        if objects.all(|object| object.loaded.is_empty()) {
+            return "its load address is not in the log; give it with @LOAD".to_owned();
+        }
+        let size = given.data.len() as u64;
+        let sizes: Vec<u64> = self.waves.iter().filter_map(logged_size).collect();
+        match sizes.first() {
+            Some(first) if !sizes.contains(&size) => {
+                format!("it has {size} bytes, the log's has {first}")
             }
-            None => "its load address is not in the log; give it with @LOAD".to_owned(),
+            _ => format!(
+                "loaded as in the log, it does not contain the pc of a wave, such as {pc:#x}"
+            ),
         }
     }
 

@@ -6,7 +6,6 @@ use core::fmt;
 
 use serde::Serialize;
 
-use super::fault::FaultLaneDocument;
 use crate::arch::{Lane, ProcessAddress};
 use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
 use crate::display::Options;
@@ -55,16 +54,15 @@ impl ElementDocument {
     /// Adds the variables that have this index, from the function that contains the access. Variables that were optimised away are not found, nor are
     /// variables of a function that has returned since.
     ///
-    /// * `lanes`: the lanes at fault. The first one accessed this element.
+    /// * `lanes`: the lanes at fault with their addresses. The first one accessed this element.
     pub(super) fn add_variables(
         &mut self,
         stop: &Stop<'_, '_>,
         access: ProcessAddress,
-        lanes: &[FaultLaneDocument],
+        lanes: &[(Lane, u64)],
     ) {
-        let element = |one: &FaultLaneDocument| {
-            let address = u64::try_from(one.address.0).ok()?;
-            Some((Lane(one.lane), self.argument.index_of(address)?.to_string()))
+        let element = |(lane, address): &(Lane, u64)| {
+            Some((*lane, self.argument.index_of(*address)?.to_string()))
         };
         let Some(elements) = lanes.iter().map(element).collect::<Option<Vec<_>>>() else {
             return;
@@ -164,15 +162,11 @@ mod tests {
             element_size: Some(4),
         };
         let pc = stop.call_frame(0).unwrap().pc();
-        let lane = |(address, lane): (u64, u8)| FaultLaneDocument {
-            lane,
-            address: address.into(),
-            work_item: None,
-        };
         let found = |lanes: &[(u64, u8)]| {
             let (address, _) = lanes[0];
             let mut element = ElementDocument::new(&argument, address).unwrap();
-            let lanes: Vec<FaultLaneDocument> = lanes.iter().copied().map(lane).collect();
+            let lanes = lanes.iter().map(|(address, lane)| (Lane(*lane), *address));
+            let lanes: Vec<(Lane, u64)> = lanes.collect();
             element.add_variables(&stop, pc, &lanes);
             element
         };

@@ -8,7 +8,7 @@ use super::super::frame::FrameDocument;
 use super::super::number::Hex;
 use super::nearest::NearestDocument;
 use super::places::Stack;
-use crate::arch::ProcessAddress;
+use crate::arch::{Lane, ProcessAddress};
 use crate::error::Result;
 use crate::gpu_core::{CoreWave, Process};
 use crate::inspect::{DispatchMemory, FaultCandidate, MemoryMap, Stop};
@@ -143,7 +143,7 @@ impl FoundFault {
         let place = |found| {
             let mut nearest = NearestDocument::new(address, &found);
             if let Some((access, lanes)) = first.and_then(FaultCandidateDocument::vector) {
-                nearest.add_variables(stop, access, lanes);
+                nearest.add_variables(stop, access, &lanes);
             }
             nearest
         };
@@ -263,11 +263,13 @@ impl FaultCandidateDocument {
         Ok((document, frames))
     }
 
-    /// Returns the address of the instruction and the lanes at fault, if they are known.
-    fn vector(&self) -> Option<(ProcessAddress, &[FaultLaneDocument])> {
+    /// Returns the address of the instruction and the lanes at fault with their addresses, if they are known.
+    fn vector(&self) -> Option<(ProcessAddress, Vec<(Lane, u64)>)> {
         let pc = u64::try_from(self.pc.0).ok()?;
-        let lanes = Some(&*self.lanes).filter(|lanes| !lanes.is_empty())?;
-        Some((ProcessAddress(pc), lanes))
+        let lanes = self.lanes.iter();
+        let lanes = lanes.map(|one| Some((Lane(one.lane), u64::try_from(one.address.0).ok()?)));
+        let lanes: Vec<(Lane, u64)> = lanes.collect::<Option<_>>()?;
+        (!lanes.is_empty()).then_some((ProcessAddress(pc), lanes))
     }
 }
 

@@ -9,8 +9,7 @@ use super::super::frame::path;
 use super::super::number::Hex;
 use super::super::text::{FileNames, source_place};
 use super::element::ElementDocument;
-use super::fault::FaultLaneDocument;
-use crate::arch::{LoadAddress, ProcessAddress};
+use crate::arch::{Lane, LoadAddress, ProcessAddress};
 use crate::inspect::{
     HostMemory, Nearest, PointerArgument, Program, Stop, Symbolizer, Whereabouts,
 };
@@ -97,12 +96,12 @@ impl NearestDocument {
     /// Adds the variables that have the index of the element.
     ///
     /// * `access`: the address of the instruction that accessed the address.
-    /// * `lanes`: the lanes at fault. The first one accessed the address.
+    /// * `lanes`: the lanes at fault with their addresses. The first one accessed the address.
     pub(super) fn add_variables(
         &mut self,
         stop: &Stop<'_, '_>,
         access: ProcessAddress,
-        lanes: &[FaultLaneDocument],
+        lanes: &[(Lane, u64)],
     ) {
         if let Some(element) = &mut self.element {
             element.add_variables(stop, access, lanes);
