@@ -20,9 +20,12 @@ PathLike = Union[str, "os.PathLike[str]"]
 TEXT, NUMBER, FLAG = "string", "int64", "bool"
 # Deep and rarely queried fields are stored as JSON text.
 JSON = "json"
-OBJECT = {"object": TEXT, "target": TEXT, "producers": [TEXT], "findings": NUMBER, "left_out": NUMBER, "complete": FLAG, "same": [TEXT]}
+OBJECT = {
+    **{"object": TEXT, "target": TEXT, "producers": [TEXT], "findings": NUMBER, "left_out": NUMBER, "complete": FLAG, "same": [TEXT]},
+    "missing_split": {"units": NUMBER, "name": TEXT, "has_others": FLAG},
+}
 UNREADABLE = {"path": TEXT, "message": TEXT, "code_is_elsewhere": FLAG}
-SOURCE = {"file": TEXT, "line": NUMBER, "text": TEXT, "md5_differs": FLAG}
+SOURCE = {"file": TEXT, "line": NUMBER, "text": TEXT, "md5_differs": FLAG, "md5": TEXT}
 VERDICT = {"kind": TEXT, "wave": NUMBER, "kernel": TEXT, "function": TEXT, "file": TEXT, "line": NUMBER, "text": TEXT}
 WAVE = {
     **{"index": NUMBER, "gpu_id": NUMBER, "queue_id": NUMBER, "xcc": NUMBER, "packet_id": NUMBER, "workgroup": [NUMBER], "wave_in_group": NUMBER},
@@ -40,7 +43,7 @@ COLUMNS: Dict[Kind, Dict[str, Any]] = {
         **{"format": TEXT, "file": TEXT, "sha256": TEXT, "number": NUMBER, "object": TEXT, "target": TEXT, "producer": TEXT},
         **{"rule": TEXT, "severity": TEXT, "section": TEXT, "offset": TEXT, "pc": TEXT, "function": TEXT, "source": SOURCE},
         **{"excerpt": {"text": TEXT, "mark": [NUMBER]}, "message": TEXT, "help": TEXT, "spec": TEXT, "fingerprint": TEXT},
-        **{"registers": [TEXT], "evidence": JSON, "cause_pc": TEXT, "kind": TEXT},
+        **{"registers": [TEXT], "evidence": JSON, "cause_pc": TEXT, "kind": TEXT, "is_example": FLAG},
     },
     "file": {
         **{"format": TEXT, "file": TEXT, "sha256": TEXT, "hetdwarf": TEXT, "objects": NUMBER, "findings": NUMBER, "complete": FLAG},
