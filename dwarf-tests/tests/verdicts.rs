@@ -1,6 +1,6 @@
 //! Tests the words of verdicts: the buffer that they name, and what they keep of a report.
 //!
-//! The cores are those of `fixtures/triage` and `fixtures/cores`, whose sources and truth are known.
+//! The cores come from `fixtures/triage` and `fixtures/cores`, with known sources and truth.
 
 use core::fmt::Write as _;
 use std::io::Read;
@@ -119,7 +119,7 @@ fn memory_of_the_host_is_named() {
     assert_eq!(ran.out, start);
 }
 
-/// Adds a list of mapped files (`NT_FILE`, core(5)) to the notes of a core. The first program header is that of the notes.
+/// Adds a list of mapped files (`NT_FILE`, core(5)) to the notes of a core. The first program header describes the notes.
 fn with_mapped_files(mut core: Vec<u8>, files: &[(u64, u64, &str)]) -> Vec<u8> {
     let header = 64;
     let number = |core: &[u8], at: usize| u64::from_le_bytes(core[at..at + 8].try_into().unwrap());
@@ -196,7 +196,7 @@ fn printed(wave: &Value, uri: &str, lanes: usize) -> String {
     text
 }
 
-/// The runtime's report stays in the verdict if no other address is proven. The words of the reasons are those of the runtime's `VMFaultHandler`.
+/// The runtime's report stays in the verdict if no other address is proven. The reasons have the words of the runtime's `VMFaultHandler`.
 #[test]
 fn a_log_keeps_the_reported_address() {
     let (folder, core) = unpacked("fault/host-1100");
@@ -286,7 +286,7 @@ fn an_object_that_does_not_fit_a_log_is_named() {
             ran.err
         );
     }
-    // With the right file, nothing is said.
+    // With the right file, there is no message.
     let log = folder.path("log").display().to_string();
     std::fs::write(&log, printed(&wave, sized, 32)).unwrap();
     let found = document(&[&log, "--object", &object]);
