@@ -181,12 +181,14 @@ fn place(result: *const hetdwarf_result, at: usize) -> serde_json::Value {
                 assert_eq!(part.start, bit);
                 bit += part.bit_size;
                 parts.push(serde_json::json!({
-                    "bit_size": format!("{:#x}", part.bit_size), "places": document(location)["places"],
+                    "bit_size": part.bit_size, "places": document(location)["places"],
                 }));
                 free(location);
             }
-            let bit_size = format!("{:#x}", place.bit_size);
-            serde_json::json!({"storage": "composite", "bit_size": bit_size, "bit_offset": as_hex, "parts": parts})
+            serde_json::json!({
+                "storage": "composite", "bit_size": place.bit_size,
+                "bit_offset": u64::try_from(bit_offset).unwrap(), "parts": parts,
+            })
         }
         other => panic!("{other}"),
     }

@@ -31,7 +31,13 @@ pub(super) fn device_ranges(file: &CoreFile<'_>, meter: &Meter) -> Option<Vec<Ra
     let count = u64_at(list, 0)?;
     let paths = count.checked_mul(ENTRY)?.checked_add(HEADER)?;
     let length = (list.len() as u64).checked_sub(paths)?;
-    let mut paths = slice_at(list, paths, length)?.split(|byte| *byte == 0);
+    let text = slice_at(list, paths, length)?;
+    // Each path ends with a zero byte.
+    let ends = text.iter().filter(|byte| **byte == 0).count() as u64;
+    if ends < count {
+        return None;
+    }
+    let mut paths = text.split(|byte| *byte == 0);
     meter.work(count).ok()?;
     let mut found = Vec::new();
     for index in 0..count {

@@ -65,10 +65,6 @@ mod code {
     pub(super) const LOAD_S4_FROM_16: [u32; 2] = [0xf404_0100, 0xf800_0010];
     /// `s_load_b64 s[4:5], s[6:7], 0x10`
     pub(super) const LOAD_S4_FROM_ELSEWHERE: [u32; 2] = [0xf404_0103, 0xf800_0010];
-    /// `s_mov_b32 exec_lo, -1`
-    pub(super) const ALL_LANES: u32 = 0xbefe_00c1;
-    /// `s_mov_b32 exec_lo, s5`
-    pub(super) const LANES_OF_S5: u32 = 0xbefe_0005;
     /// `v_writelane_b32 v1, s4, 0`
     pub(super) const WRITE_LANE_0_OF_V1: [u32; 2] = [0xd761_0001, 0x0001_0004];
     /// `s_endpgm`
@@ -277,13 +273,6 @@ fn both_parts_of_a_dual_instruction_copy() {
     assert_eq!(kept(&code, 2, on_entry(1, true)), None);
     assert_eq!(steps(kept(&code, 2, on_entry(1, false))), in_register(1));
     assert_eq!(kept(&code, 2, on_entry(1, false)).unwrap().as_of, None);
-}
-
-/// A lane that may have executed a copy may have the copy or the original.
-#[test]
-fn after_instructions_that_a_lane_may_execute_nothing_is_known() {
-    let code = [NOP, LANES_OF_S5, V5_IS_V1, V1_IS_0, ALL_LANES, NOP, RETURN];
-    assert_eq!(kept(&code, 5, in_v1(0..1)), None);
 }
 
 /// A scalar value that is put into one lane may be put into this lane.

@@ -238,7 +238,9 @@ fn meant(name: &str) -> Option<String> {
         [..] => return Some(format!("{part}*")),
     }
     let similar = nearest(name, names());
-    let found = similar.or_else(|| names().find(|id| id.contains(part)));
+    // Fewer letters are in many names by chance.
+    let is_long = part.len() > 2;
+    let found = similar.or_else(|| names().find(|id| is_long && id.contains(part)));
     found.map(str::to_owned)
 }
 
