@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use dwarf_tests::cores::Folder;
+use dwarf_tests::cores::{Folder, unpacked};
 use dwarf_tests::{fixture, hetdwarf, json};
 use serde_json::Value;
 
@@ -242,18 +242,6 @@ fn the_verdict_comes_first() {
     let text = "6 waves of kernel k loop at lock-90a.cl:8-10 and load 0x7f0000400000, which is 1, in each pass, in the memory that argument lock points into, \
                 as element 0 of at most 1024; none waits at a barrier";
     assert_eq!(lock["text"], text);
-}
-
-/// Unpacks a core to a folder of its own.
-fn unpacked(case: &str) -> (Folder, String) {
-    let packed = std::fs::read(fixture("triage").join(case).join("merged.core.gz")).unwrap();
-    let mut bytes = Vec::new();
-    let mut reader = flate2::read::GzDecoder::new(&*packed);
-    reader.read_to_end(&mut bytes).unwrap();
-    let folder = Folder::new();
-    let core = folder.path("merged.core");
-    std::fs::write(&core, bytes).unwrap();
-    (folder, core.display().to_string())
 }
 
 /// A snapshot of the wave gives the same access as the core, for the reported page.

@@ -3,23 +3,10 @@
 //! The cores come from `fixtures/triage` and `fixtures/cores`, with known sources and truth.
 
 use core::fmt::Write as _;
-use std::io::Read;
 
-use dwarf_tests::cores::Folder;
-use dwarf_tests::{fixture, hetdwarf, json, number};
+use dwarf_tests::cores::{Folder, unpacked};
+use dwarf_tests::{hetdwarf, json, number};
 use serde_json::Value;
-
-/// Unpacks a core of `fixtures/triage` to a folder of its own.
-fn unpacked(case: &str) -> (Folder, String) {
-    let packed = std::fs::read(fixture("triage").join(case).join("merged.core.gz")).unwrap();
-    let mut bytes = Vec::new();
-    let mut reader = flate2::read::GzDecoder::new(&*packed);
-    reader.read_to_end(&mut bytes).unwrap();
-    let folder = Folder::new();
-    let core = folder.path("merged.core");
-    std::fs::write(&core, bytes).unwrap();
-    (folder, core.display().to_string())
-}
 
 fn document(arguments: &[&str]) -> Value {
     let ran = hetdwarf([&["core"], arguments, &["--format", "json"]].concat());

@@ -32,7 +32,12 @@ pub fn file(case: &str, name: &str) -> Vec<u8> {
     let path = crate::fixture("cores")
         .join(case)
         .join(format!("{name}.gz"));
-    let packed = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    unpack(&path)
+}
+
+/// Unpacks a file.
+fn unpack(path: &Path) -> Vec<u8> {
+    let packed = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(&*packed)
         .read_to_end(&mut bytes)
@@ -84,6 +89,16 @@ impl Folder {
     pub fn folder(&self) -> &Path {
         &self.0
     }
+}
+
+/// Unpacks a core of `fixtures/triage` to a folder of its own. Returns the folder and the path of the core.
+#[must_use]
+pub fn unpacked(case: &str) -> (Folder, String) {
+    let folder = Folder::new();
+    let core = folder.path("merged.core");
+    let packed = crate::fixture("triage").join(case).join("merged.core.gz");
+    std::fs::write(&core, unpack(&packed)).unwrap();
+    (folder, core.display().to_string())
 }
 
 impl Default for Folder {

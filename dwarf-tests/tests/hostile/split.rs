@@ -206,7 +206,7 @@ fn pairs_of_files_end_with_an_answer_or_an_error() {
     guard.finish("pairs of files");
 }
 
-/// The same holds for pairs of real files with changed bytes in both.
+/// Pairs of real files with changed bytes in both end in the same way.
 #[test]
 fn damaged_pairs_end_with_an_answer_or_an_error() {
     let read = |name: &str| std::fs::read(fixture(name)).unwrap();
