@@ -110,16 +110,15 @@ impl<'a> Printer<'a> {
             }
             let at = part.inner(index.saturating_mul(stride));
             each(self, at)?;
-            let run = self
-                .bits
-                .run(at.bit_offset, stride, size, count.saturating_sub(index));
+            let run = self.bits.run(at.bit_offset, stride, size, count - index);
             if run > self.options.repeats {
                 write!(self.out, " <repeats {run} times>")?;
-                index = index.saturating_add(run);
-                printed = printed.saturating_add(self.options.repeats.max(1));
+                // `run` is at least as large as what `printed` grows by, so `printed` is never above `index`.
+                index += run;
+                printed += self.options.repeats.max(1);
             } else {
-                index = index.saturating_add(1);
-                printed = printed.saturating_add(1);
+                index += 1;
+                printed += 1;
             }
         }
         if index < count {

@@ -48,12 +48,12 @@ fn range(offset: u64, size: u64) -> Range<u64> {
 
 /// Returns a function that makes a range of bits relative to `start`.
 fn from(start: u64) -> impl Fn(Range<u64>) -> Range<u64> {
-    move |bits| bits.start.saturating_sub(start)..bits.end.saturating_sub(start)
+    move |bits| bits.start - start..bits.end - start
 }
 
 impl<'a> Bits<'a> {
     pub(super) fn new(value: &TypedBytes<'a>) -> Bits<'a> {
-        let size = u64::try_from(value.bytes.len()).map_or(u64::MAX, |n| n.saturating_mul(8));
+        let size = u64::try_from(value.bytes.len()).map_or(u64::MAX, |n| n * 8);
         Bits {
             bytes: Cow::Borrowed(value.bytes),
             undefined: value.undefined,
@@ -125,7 +125,7 @@ impl<'a> Bits<'a> {
                 .unwrap_or(0)
         };
         let (index, shift) = (offset / 8, offset % 8);
-        let pair = u16::from_le_bytes([byte(index), byte(index.saturating_add(1))]);
+        let pair = u16::from_le_bytes([byte(index), byte(index + 1)]);
         pair.checked_shr(u32::try_from(shift).unwrap_or(0))
             .unwrap_or(0)
             .to_le_bytes()[0]
@@ -185,8 +185,8 @@ impl<'a> Bits<'a> {
         }
         let next = |index: u64| first.saturating_add(index.saturating_mul(stride));
         // All elements after the bytes equal the first of them.
-        let after = self.size.saturating_sub(first).div_ceil(stride);
-        (1..left.min(after.saturating_add(1)))
+        let after = (self.size - first).div_ceil(stride);
+        (1..left.min(after + 1))
             .find(|&index| !self.same(first, next(index), size))
             .unwrap_or(left)
     }
@@ -197,7 +197,7 @@ impl<'a> Bits<'a> {
         let end = first
             .saturating_add(left.saturating_mul(stride))
             .min(self.size);
-        let known = self.state(first, end.saturating_sub(first)) == State::Known;
+        let known = self.state(first, end - first) == State::Known;
         if !known || !first.is_multiple_of(8) || !stride.is_multiple_of(8) {
             return None;
         }
@@ -211,7 +211,7 @@ impl<'a> Bits<'a> {
             .zip(later)
             .take_while(|(left, right)| left == right)
             .count();
-        let run = same.checked_div(step)?.saturating_add(1).min(whole);
+        let run = (same.checked_div(step)? + 1).min(whole);
         u64::try_from(run).ok()
     }
 
@@ -246,11 +246,11 @@ impl<'a> Bits<'a> {
                 left == right
             }
             _ => (0..whole).all(|i| {
-                let skip = i.saturating_mul(8);
+                let skip = i * 8;
                 self.byte(a.saturating_add(skip)) == self.byte(b.saturating_add(skip))
             }),
         };
-        let tail = whole.saturating_mul(8);
+        let tail = whole * 8;
         equal
             && self.unsigned(a.saturating_add(tail), rest)
                 == self.unsigned(b.saturating_add(tail), rest)
@@ -266,9 +266,9 @@ mod tests {
         let known = usize::try_from(at / 8)
             .ok()
             .and_then(|byte| value.bytes.get(byte));
-        let state = if value.undefined.overlaps(at..at.saturating_add(1)) {
+        let state = if value.undefined.overlaps(at..at + 1) {
             State::OptimizedOut
-        } else if known.is_none() || value.unavailable.overlaps(at..at.saturating_add(1)) {
+        } else if known.is_none() || value.unavailable.overlaps(at..at + 1) {
             State::Unavailable
         } else {
             State::Known

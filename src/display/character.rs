@@ -122,10 +122,10 @@ impl Printer<'_> {
     /// One character of a terminator is omitted. All others are shown, including those after a terminator.
     pub(super) fn string(&mut self, kind: Kind, offset: u64, count: u64) -> fmt::Result {
         let size = kind.bit_size();
-        let last = offset.saturating_add(count.saturating_sub(1).saturating_mul(size));
+        let last = offset + count.saturating_sub(1) * size;
         let terminated = count > 0 && self.bits.unsigned(last, size) == 0;
         let mut units = self
-            .units(kind, offset, count.saturating_sub(terminated.into()))
+            .units(kind, offset, count - u64::from(terminated))
             .peekable();
 
         let mut text = Quoted::default();
@@ -135,9 +135,9 @@ impl Printer<'_> {
             let Some(unit) = units.next() else { break };
             let mut run = 1u64;
             while units.next_if_eq(&unit).is_some() {
-                run = run.saturating_add(1);
+                run += 1;
             }
-            printed = printed.saturating_add(run);
+            printed += run;
             segments.push((unit, run));
         }
         let cut = units.peek().is_some();
@@ -155,7 +155,7 @@ impl Printer<'_> {
     fn units(&self, kind: Kind, offset: u64, count: u64) -> impl Iterator<Item = Unit> + use<'_> {
         let size = kind.bit_size();
         let raw = (0..count).map(move |index| {
-            let at = offset.saturating_add(index.saturating_mul(size));
+            let at = offset + index * size;
             u32::try_from(self.bits.unsigned(at, size)).unwrap_or(0)
         });
         let decoded: Box<dyn Iterator<Item = Unit>> = match kind {

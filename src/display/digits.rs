@@ -3,7 +3,7 @@
 /// Appends a number in the format `{:#0…x}`, with at least this many digits, at most 16.
 pub(crate) fn push_hex(text: &mut String, number: u64, digits: usize) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let needed = u64::BITS.saturating_sub(number.leading_zeros()).div_ceil(4);
+    let needed = (u64::BITS - number.leading_zeros()).div_ceil(4);
     let digits = digits.max(needed as usize).clamp(1, 16);
     let mut places = [b'0'; 16];
     let mut rest = number;
@@ -39,7 +39,7 @@ mod tests {
             for width in 0..=16 {
                 let mut text = String::new();
                 push_hex(&mut text, number, width);
-                let whole = width.saturating_add(2);
+                let whole = width + 2;
                 assert_eq!(text, format!("{number:#0whole$x}"));
             }
         }

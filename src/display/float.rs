@@ -91,13 +91,11 @@ fn finite(out: &mut dyn fmt::Write, format: Format, value: f64) -> fmt::Result {
     let digits = mantissa.replace('.', "");
     match usize::try_from(exponent) {
         Ok(above) => {
-            let (whole, fraction) = digits
-                .split_at_checked(above.saturating_add(1))
-                .unwrap_or((&digits, ""));
+            let (whole, fraction) = digits.split_at_checked(above + 1).unwrap_or((&digits, ""));
             write!(out, "{whole}.{fraction}")
         }
         Err(_) => {
-            let zeros = "000".get(..exponent.unsigned_abs().saturating_sub(1) as usize);
+            let zeros = "000".get(..(exponent.unsigned_abs() - 1) as usize);
             write!(out, "0.{}{digits}", zeros.unwrap_or(""))
         }
     }
@@ -187,7 +185,7 @@ const LEAST_EXPONENT: i32 = -1074;
 
 /// Returns `mantissa * 2^exponent`, rounded to the nearest double, ties to even.
 pub(super) fn nearest(mantissa: u128, exponent: i32) -> f64 {
-    let bits = u128::BITS.saturating_sub(mantissa.leading_zeros());
+    let bits = u128::BITS - mantissa.leading_zeros();
     // The exponent of two of the last bit kept.
     let last = exponent
         .saturating_add_unsigned(bits)
@@ -209,7 +207,7 @@ pub(super) fn nearest(mantissa: u128, exponent: i32) -> f64 {
         None => u128::MAX,
     };
     let is_up = rest > half || (rest == half && kept & 1 == 1 && lost <= u128::BITS);
-    power(kept.saturating_add(is_up.into()), last)
+    power(kept + u128::from(is_up), last)
 }
 
 /// Returns `mantissa * 2^exponent` if it is exactly a double.
@@ -228,12 +226,12 @@ fn power(mantissa: u128, exponent: i32) -> f64 {
     if exponent > 971 {
         return f64::INFINITY;
     }
-    let biased = exponent.saturating_add(1023);
+    let biased = exponent + 1023;
     let bits = match u64::try_from(biased) {
         Ok(biased @ 1..) => biased << 52,
         // A power of two below the normal numbers is one bit of the mantissa.
         _ => 1u64
-            .checked_shl(exponent.saturating_sub(LEAST_EXPONENT).unsigned_abs())
+            .checked_shl((exponent - LEAST_EXPONENT).unsigned_abs())
             .unwrap_or(0),
     };
     mantissa as f64 * f64::from_bits(bits)

@@ -171,7 +171,7 @@ impl Number {
         match self.kind {
             NumberKind::Decimal { signed: false } => text.push_str(digits.format(number)),
             NumberKind::Decimal { signed: true } => {
-                let unused = u64::BITS.saturating_sub(self.byte_size.saturating_mul(8));
+                let unused = u64::BITS - self.byte_size * 8;
                 let signed = number
                     .wrapping_shl(unused)
                     .cast_signed()

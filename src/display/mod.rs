@@ -314,7 +314,7 @@ impl Part {
             bit_offset: self.bit_offset.saturating_add(bit_offset),
             bit_field: None,
             in_vector: false,
-            depth: self.depth.saturating_add(1),
+            depth: self.depth + 1,
         }
     }
 }

@@ -34,7 +34,7 @@ struct Marked<'a> {
 
 impl fmt::Write for Marked<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.length = self.length.saturating_add(text.len());
+        self.length += text.len();
         self.out.write_str(text)
     }
 }
@@ -95,7 +95,7 @@ impl<'a> Output<'a> {
             None => text,
         };
         self.escaper.write(fits, &mut self.out)?;
-        self.left = self.left.saturating_sub(fits.chars().count());
+        self.left -= fits.chars().count();
         if fits.len() < text.len() {
             return self.cut();
         }

@@ -107,11 +107,7 @@ impl<'a> Printer<'a> {
         let adjustment = self.bits.signed(offset.saturating_add(word), word);
         match target {
             0 => return self.out.put("NULL"),
-            _ if target & 1 == 1 => write!(
-                self.out,
-                "&virtual table offset {}",
-                target.saturating_sub(1)
-            )?,
+            _ if target & 1 == 1 => write!(self.out, "&virtual table offset {}", target - 1)?,
             _ => write!(self.out, "{target:#x}")?,
         }
         if adjustment == 0 {

@@ -220,7 +220,7 @@ impl SignedMagnitude {
             },
             None => SignedMagnitude {
                 is_negative: !self.is_negative,
-                magnitude: bias.unsigned_abs().saturating_sub(self.magnitude),
+                magnitude: bias.unsigned_abs() - self.magnitude,
             },
         }
     }

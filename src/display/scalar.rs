@@ -134,9 +134,9 @@ impl Printer<'_> {
         self.out.put("0x")?;
         let mut leading = true;
         for nibble in (0..size.div_ceil(4)).rev() {
-            let skip = nibble.saturating_mul(4);
-            let width = size.saturating_sub(skip).min(4);
-            let digit = self.bits.unsigned(offset.saturating_add(skip), width);
+            let skip = nibble * 4;
+            let width = (size - skip).min(4);
+            let digit = self.bits.unsigned(offset + skip, width);
             leading &= digit == 0 && nibble != 0;
             if !leading {
                 write!(self.out, "{digit:x}")?;
