@@ -185,7 +185,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
     pub(super) fn registers(&self, registers: &[AnyRegister], ty: TypeId) -> Given<Held<'p>> {
         const DWORD: u64 = 32;
         let mut found = Bits {
-            bit_size: DWORD.saturating_mul(registers.len() as u64),
+            bit_size: DWORD * registers.len() as u64,
             ..Bits::default()
         };
         let mut start = 0u64;
@@ -194,7 +194,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
                 AnyRegister::Numbered(register) => self.register(register, 0),
                 AnyRegister::Unnumbered(register) => self.unnumbered(register),
             };
-            let end = start.saturating_add(DWORD);
+            let end = start + DWORD;
             let value = match value {
                 Ok(Number::Integer(value)) => u32::try_from(value).unwrap_or(0),
                 Ok(Number::Float(_)) => 0,

@@ -301,7 +301,7 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
         let ty = self.types.array(element, Some(count));
         let bits = Bits {
             bytes,
-            bit_size: count.saturating_mul(8),
+            bit_size: count * 8,
             ..Bits::default()
         };
         self.value(Action::Bytes(Rc::new(bits)), ty)

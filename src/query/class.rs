@@ -34,6 +34,7 @@ pub(super) enum Class {
 pub(super) struct PointerType {
     pub(super) target: TypeId,
     pub(super) space: AddressSpace,
+    /// From 8 to 64.
     pub(super) bits: u32,
 }
 
@@ -41,6 +42,7 @@ pub(super) struct PointerType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct IntegerType {
     pub(super) rank: Rank,
+    /// From 1 to 128.
     pub(super) bits: u32,
     pub(super) signed: bool,
 }
@@ -267,7 +269,7 @@ impl IntegerType {
 
     /// Returns the number of this type with the same low bits as a value.
     pub(super) fn wrap(self, value: i128) -> i128 {
-        let unused = 128u32.saturating_sub(self.bits).min(127);
+        let unused = (128 - self.bits).min(127);
         if self.rank == Rank::Bool {
             return i128::from(value != 0);
         }

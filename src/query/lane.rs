@@ -428,7 +428,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
             return Err(NoValue::ElementCount(count));
         };
         let bits = self.types.bits(object.ty).ok_or(NoValue::UnknownLayout)?;
-        let bytes = u128::from(bits.div_ceil(8)).saturating_mul(elements.into());
+        let bytes = u128::from(bits.div_ceil(8)) * u128::from(elements);
         self.tree.check_size(bytes)?;
         // Adjacent objects exist only in memory.
         object.address()?;
@@ -446,10 +446,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
 
 /// Returns the null pointer of a type.
 fn null(pointer: PointerType) -> u64 {
-    pointer.space.null()
-        & u64::MAX
-            .checked_shr(64u32.saturating_sub(pointer.bits))
-            .unwrap_or(0)
+    pointer.space.null() & u64::MAX.checked_shr(64 - pointer.bits).unwrap_or(0)
 }
 
 /// Returns an address truncated to the size of a pointer.
@@ -505,10 +502,7 @@ fn width(ty: Arithmetic) -> u32 {
 fn encode(number: Number, class: Class) -> Bits {
     let ty = representation(class).unwrap_or(super::check::ADDRESS);
     let bits = width(ty);
-    let value = number.encode(ty)
-        & u128::MAX
-            .checked_shr(128u32.saturating_sub(bits))
-            .unwrap_or(0);
+    let value = number.encode(ty) & u128::MAX.checked_shr(128 - bits).unwrap_or(0);
     let length = usize::try_from(bits.div_ceil(8)).unwrap_or(16);
     let mut bytes = value.to_le_bytes().to_vec();
     bytes.truncate(length);

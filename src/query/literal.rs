@@ -154,10 +154,10 @@ fn hexadecimal_float(text: &str) -> Option<f64> {
         let is_fraction = index >= whole.len();
         if value >> 60 == 0 {
             value = value << 4 | digit;
-            scale = scale.saturating_sub(if is_fraction { 4 } else { 0 });
+            scale -= if is_fraction { 4 } else { 0 };
         } else {
             lost |= digit != 0;
-            scale = scale.saturating_add(if is_fraction { 0 } else { 4 });
+            scale += if is_fraction { 0 } else { 4 };
         }
     }
     // The dropped digits are far below the last bit of a double. A sticky bit records them, because they decide ties.
@@ -170,7 +170,7 @@ fn hexadecimal_float(text: &str) -> Option<f64> {
     let power = exponent.saturating_add(scale).clamp(-2200, 2200);
     // The scaling takes two steps, so that neither factor is out of range if the result is in range.
     let half = power.div_euclid(2);
-    Some(value * 2f64.powi(half) * 2f64.powi(power.saturating_sub(half)))
+    Some(value * 2f64.powi(half) * 2f64.powi(power - half))
 }
 
 /// Returns the bytes of a quoted literal at the start of `text`, and its length.

@@ -146,9 +146,7 @@ fn round_integer(value: i128, is_unsigned_128: bool, to: FloatType) -> f64 {
     reason = "the number has at most 53 bits by then"
 )]
 fn sticky(value: u128) -> f64 {
-    let excess = 128u32
-        .saturating_sub(value.leading_zeros())
-        .saturating_sub(52);
+    let excess = (u128::BITS - value.leading_zeros()).saturating_sub(52);
     let kept = value.checked_shr(excess).unwrap_or(0);
     let lost = value != kept.checked_shl(excess).unwrap_or(0);
     let scale = f64::from(excess).exp2();
@@ -165,11 +163,7 @@ fn truncate(value: f64, to: IntegerType) -> i128 {
     if to.bits == 128 && !to.signed {
         return (value as u128).cast_signed();
     }
-    let most = i128::MAX.wrapping_shr(
-        128u32
-            .saturating_sub(to.bits)
-            .saturating_sub(u32::from(!to.signed)),
-    );
+    let most = i128::MAX.wrapping_shr(128 - to.bits - u32::from(!to.signed));
     let least = if to.signed { !most } else { 0 };
     (value as i128).clamp(least, most)
 }

@@ -67,7 +67,7 @@ impl<'t> Parser<'t, '_> {
 
     /// Returns the offset of the next token.
     pub(super) fn offset(&self) -> usize {
-        let last = self.tokens.len().saturating_sub(1);
+        let last = self.tokens.len() - 1;
         let token = self.tokens.get(self.at.min(last));
         token.map_or(0, |spanned| spanned.offset)
     }

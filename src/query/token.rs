@@ -70,7 +70,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Spanned<'_>>, QueryError> {
     let mut rest = text;
     loop {
         rest = rest.trim_start();
-        let offset = text.len().saturating_sub(rest.len());
+        let offset = text.len() - rest.len();
         let (token, length) = first(rest).map_err(|kind| kind.at(offset))?;
         let is_end = token == Token::End;
         tokens.push(Spanned { token, offset });

@@ -42,7 +42,7 @@ impl<'p> Tree<'_, 'p, '_> {
         match &ty.kind {
             TypeKind::Record { members, .. } => {
                 let meter = self.frame.stop().meter();
-                meter.charge_bytes(members.len().saturating_mul(size_of::<Member>()))?;
+                meter.charge_bytes(members.len() * size_of::<Member>())?;
                 let present = display::present(types, members, &TypedBytes::of(bits), meter);
                 for part in present {
                     visit(self.present(node, part, types), types)?;
@@ -130,7 +130,7 @@ impl<'p> Tree<'_, 'p, '_> {
             };
             visit(child, types)?;
         }
-        Ok(count.saturating_sub(end))
+        Ok(count - end)
     }
 
     /// Returns the target of a pointer, and its type, or `None` if the pointer is null, or the target has no size.
@@ -185,7 +185,7 @@ fn index(number: u64, dimensions: &[Dimension]) -> String {
     for dimension in dimensions.iter().rev() {
         let count = dimension.count.unwrap_or(0).max(1);
         let (at, next) = (rest.checked_rem(count), rest.checked_div(count));
-        let at = i128::from(at.unwrap_or(0)).saturating_add(dimension.lower_bound.into());
+        let at = i128::from(at.unwrap_or(0)) + i128::from(dimension.lower_bound);
         indices.push(format!("[{at}]"));
         rest = next.unwrap_or(0);
     }

@@ -161,7 +161,7 @@ impl fmt::Display for NoValue {
                 first,
                 count,
             } => {
-                let last = first.saturating_add(i128::from(*count)).saturating_sub(1);
+                let last = first + i128::from(*count) - 1;
                 write!(
                     f,
                     "there is no element {index}: the first is {first}, the last is {last}"

@@ -17,7 +17,7 @@ impl<'p> Node<'p> {
     /// If it is in a register, a constant, or in several places.
     pub(crate) fn address(&self) -> Result<(AddressSpace, u64), NoValue> {
         let (space, start) = match &self.root {
-            Root::Memory { space, address, .. } => (*space, i128::from(*address).saturating_mul(8)),
+            Root::Memory { space, address, .. } => (*space, i128::from(*address) * 8),
             Root::Bits { location, .. } => start_in_memory(location.as_ref(), self.lane)?,
             Root::Place(location) => start_in_memory(Some(location), self.lane)?,
         };
@@ -35,9 +35,7 @@ impl<'p> Node<'p> {
 pub(crate) fn cut(address: i128, space: AddressSpace) -> u64 {
     let [low, _] = halves(address);
     let bits = space.address_size_in_bits(8);
-    low & u64::MAX
-        .checked_shr(64u32.saturating_sub(bits))
-        .unwrap_or(0)
+    low & u64::MAX.checked_shr(64 - bits).unwrap_or(0)
 }
 
 /// Returns the low and the high half of a number.
@@ -111,7 +109,7 @@ impl<'p> Tree<'_, 'p, '_> {
                 address,
                 is_null: false,
             } => {
-                let start = start_from(i128::from(*address).saturating_mul(8));
+                let start = start_from(i128::from(*address) * 8);
                 let location = in_memory(self.seen_as(*space), start, node.lane);
                 self.read_location(&location, node.lane, bit_size)
             }
@@ -151,7 +149,7 @@ impl<'p> Tree<'_, 'p, '_> {
         let location = match &node.root {
             Root::Memory { is_null: true, .. } => return None,
             Root::Memory { space, address, .. } => {
-                let start = i128::from(*address).saturating_mul(8);
+                let start = i128::from(*address) * 8;
                 let start = start.saturating_add(node.bit_offset);
                 return Some(in_memory(*space, start, node.lane));
             }
@@ -251,7 +249,7 @@ fn in_memory<'p>(space: AddressSpace, start: i128, lane: Lane) -> Location<'p> {
     } else {
         LaneSelect::None
     };
-    let bit_offset = u128::from(address).saturating_mul(8).saturating_add(within);
+    let bit_offset = u128::from(address) * 8 + within;
     Location::One(Place::new(Storage::Memory { space, lane }, bit_offset))
 }
 
