@@ -15,7 +15,7 @@ use crate::object::{CodeObject, Layout};
 use crate::verify::finding::Findings;
 use crate::verify::subject::Subject;
 use crate::verify::tests::made::{Made, cie, code, fde};
-use crate::verify::{abbreviation, lines, location, strings, target};
+use crate::verify::{abbreviation, lines, location, strings, target, verify};
 
 pub(super) type Check = fn(&Subject<'_, '_>, &mut Findings);
 
@@ -530,6 +530,23 @@ fn relocations_of_unknown_types_are_told() {
         4,
         "type 43 of x86-64 is unknown",
     );
+}
+
+/// The register numbers of other machines are not checked. Nothing may grow with them.
+#[test]
+fn registers_of_other_machines_have_any_number() {
+    let register = u64::MAX;
+    let entry = fde(0, 0, 0x40, &code(&[Instruction::Undefined { register }]));
+    let entries = [cie(&[]), entry].concat();
+    let mut file = relocatable(&[section(".debug_frame", PROGBITS, &entries)]);
+    // x86-64.
+    file[18] = 62;
+    let meter = Arc::new(Meter::new(&Limits::DEFAULT, 0));
+    let object = CodeObject::parse_any_machine(&file, Layout::Distinct, &meter).unwrap();
+    let found = verify(&Program::load(&object).unwrap()).findings;
+    let is_of_register = |id: &str| id.starts_with("register");
+    let mut rules = found.iter().map(|one| one.rule.id);
+    assert!(!rules.any(is_of_register), "{found:#?}");
 }
 
 /// Two functions with the same code are folded if their rows are equal.
