@@ -170,7 +170,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
     /// Checks the alignment and the terminator of a set.
     fn layout(&mut self, set: &AddressRangeSet<'_>) {
         let at = set.offset;
-        let size = set.end.saturating_sub(at);
+        let size = set.end - at;
         if !size.is_multiple_of(16) {
             let message =
                 format!("its size, {size:#x} bytes, is not a multiple of the tuple size, 16");
@@ -254,7 +254,7 @@ impl<'c, 'p, 'a> Check<'c, 'p, 'a> {
         if let (Some(first), count) = without {
             let mut message = format!("the unit at {first:#x} has code and no set");
             if count > 1 {
-                message = format!("{message}; {} more of this rule", count.saturating_sub(1));
+                message = format!("{message}; {} more of this rule", count - 1);
             }
             self.findings
                 .add(Finding::new(&NO_SET, SECTION, message).example());

@@ -143,8 +143,8 @@ fn check_range(
     }
     let (message, help) = match (starts_here.last(), subject.symbol_at(start)) {
         (Some(symbol), _) => {
-            let fde = end.saturating_sub(start);
-            let function = symbol.range.end.saturating_sub(symbol.range.start);
+            let fde = end - start;
+            let function = symbol.range.end - symbol.range.start;
             let message = format!(
                 "it covers {fde:#x} bytes, and {} has {function:#x}",
                 symbol.name
@@ -152,7 +152,7 @@ fn check_range(
             (message, "give the entry the length of the function")
         }
         (None, Some(symbol)) if !symbol.range.is_empty() => {
-            let inside = start.saturating_sub(symbol.range.start);
+            let inside = start - symbol.range.start;
             let message = format!(
                 "it starts {inside:#x} bytes after the start of {}",
                 symbol.name

@@ -187,8 +187,7 @@ impl Finding {
         let help = self.help.as_ref().map_or(0, |help| help.raw().len());
         let ranges = self.contradiction.as_ref().map_or(0, |contradiction| {
             let each = size_of::<Range<u64>>();
-            let ranges = contradiction.ranges.len().saturating_mul(each);
-            ranges.saturating_add(size_of::<Contradiction>())
+            contradiction.ranges.len() * each + size_of::<Contradiction>()
         });
         let texts = [
             ranges,
@@ -197,10 +196,8 @@ impl Finding {
             excerpt,
             help,
         ];
-        let sum = texts
-            .into_iter()
-            .fold(0, |sum: u64, text| sum.saturating_add(text as u64));
-        sum.saturating_mul(COPIES)
+        let sum: usize = texts.into_iter().sum();
+        sum as u64 * COPIES
     }
 
     /// Returns the sort key of findings, which gives the same order on every run.
@@ -229,7 +226,7 @@ impl Findings {
 
     /// Returns the number of findings, including omitted ones.
     pub(super) fn len(&self) -> u64 {
-        (self.found.len() as u64).saturating_add(self.dropped)
+        self.found.len() as u64 + self.dropped
     }
 
     pub(super) fn add(&mut self, finding: Finding) {

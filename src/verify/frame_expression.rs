@@ -125,7 +125,7 @@ impl<'a> Expressions<'a> {
             .collect();
         for (offset, number) in outcome.registers.iter().copied() {
             if let Some((rule, message)) = register::check(facts, number) {
-                let at = start.saturating_add(offset as u64);
+                let at = start + offset as u64;
                 let finding = Finding::new(rule, section.name(), format!("{what}: {message}"));
                 findings.push(with_excerpt(finding.at(at), bytes, encoding, Some(offset)));
             }

@@ -76,14 +76,14 @@ impl GivenRules {
             // The table is allocated once for a section.
             let last = Register::ranges().last()?.last;
             self.by_number
-                .resize(usize::from(last).saturating_add(1), Slot::default());
+                .resize(usize::from(last) + 1, Slot::default());
         }
         let slot = self.by_number.get_mut(index)?;
         let before = *slot;
         *slot = Slot::new(given);
         match (before.needs_cfa(), slot.needs_cfa()) {
-            (false, true) => self.needing_cfa = self.needing_cfa.saturating_add(1),
-            (true, false) => self.needing_cfa = self.needing_cfa.saturating_sub(1),
+            (false, true) => self.needing_cfa += 1,
+            (true, false) => self.needing_cfa -= 1,
             (true, true) | (false, false) => {}
         }
         if before.0 == 0 {

@@ -145,7 +145,7 @@ impl Table<'_> {
                 break;
             }
         }
-        let mut files = (header.file_names().len() as u64).saturating_add(first_file(header));
+        let mut files = header.file_names().len() as u64 + first_file(header);
         let (mut bad_file, mut backwards) = (None, None);
         let fault = |error: gimli::Error| Error::malformed("line program", error.to_string());
         let mut row = LineRow::new(header);
@@ -159,7 +159,7 @@ impl Table<'_> {
                 reason = "all other instructions are gimli's alone"
             )]
             match instruction {
-                LineInstruction::DefineFile(_) => files = files.saturating_add(1),
+                LineInstruction::DefineFile(_) => files += 1,
                 LineInstruction::SetAddress(address) => {
                     let is_back = before.is_some_and(|before| address < before);
                     backwards =
@@ -207,5 +207,5 @@ fn first_file(header: &LineProgramHeader<Bytes<'_>>) -> u64 {
 
 /// Returns the number of directories. Before DWARF 5, the directory of the unit has the number 0 and is not listed.
 fn directories(header: &LineProgramHeader<Bytes<'_>>) -> u64 {
-    (header.include_directories().len() as u64).saturating_add(u64::from(header.version() < 5))
+    header.include_directories().len() as u64 + u64::from(header.version() < 5)
 }

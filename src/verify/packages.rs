@@ -22,7 +22,7 @@ pub(super) fn check(subject: &Subject<'_, '_>, findings: &mut Findings) {
             continue;
         };
         for column in 0..index.column_count() {
-            let work = u64::from(index.units).saturating_add(index.slots.into());
+            let work = u64::from(index.units) + u64::from(index.slots);
             if subject.meter().work(work).is_err() {
                 return;
             }
@@ -51,7 +51,7 @@ fn overlap(index: &PackageIndex<'_>, column: usize) -> Option<(usize, String)> {
             let (signature, row) = index.slot(slot)?;
             let at = usize::try_from(row).ok()?;
             let (start, size) = index.part(at, column)?;
-            let end = u64::from(start).saturating_add(size.into());
+            let end = u64::from(start) + u64::from(size);
             (size > 0).then_some(Owned {
                 start,
                 end,

@@ -150,7 +150,7 @@ fn read_headers(section: &FrameSection<'_>, meter: &Meter, findings: &mut Findin
                 headers.push(header);
             }
             Err(message) => {
-                let rest = bytes.len().saturating_sub(offset);
+                let rest = bytes.len() - offset;
                 findings.add(
                     Finding::new(&LENGTH, section.name(), message)
                         .at(offset as u64)
@@ -188,7 +188,7 @@ fn read_header(section: &FrameSection<'_>, offset: usize) -> Result<Header, Stri
         SectionKind::DebugFrame if is_wide => 8,
         SectionKind::DebugFrame | SectionKind::EhFrame => 4,
     };
-    let after = rest.len().saturating_sub(id_at) as u64;
+    let after = (rest.len() - id_at) as u64;
     if length > after {
         return Err(format!(
             "the length is {length:#x}, but {after:#x} bytes are left in the section"
@@ -200,10 +200,10 @@ fn read_header(section: &FrameSection<'_>, offset: usize) -> Result<Header, Stri
         ));
     }
     let offset = offset as u64;
-    let id_offset = offset.saturating_add(id_at as u64);
+    let id_offset = offset + id_at as u64;
     Ok(Header {
         offset,
-        end: id_offset.saturating_add(length),
+        end: id_offset + length,
         length,
         id: number(id_at, id_size).unwrap_or_default(),
         is_wide,
@@ -224,7 +224,7 @@ fn unreadable(error: &Error, header: &Header, section: &FrameSection<'_>) -> Fin
 }
 
 fn check_alignment(header: &Header, section: &FrameSection<'_>, findings: &mut Findings) {
-    let size = header.end.saturating_sub(header.offset);
+    let size = header.end - header.offset;
     // Entries of .eh_frame need only an alignment of 4.
     let (alignment, what) = match section.kind() {
         SectionKind::DebugFrame => (8, "an address"),

@@ -78,7 +78,7 @@ impl Tables<'_> {
             let (Ok(5), Ok(_)) = (cursor.u16(), cursor.u16()) else {
                 return;
             };
-            let start = part.body.start.saturating_add(cursor.position());
+            let start = part.body.start + cursor.position();
             self.check_part(start..part.body.end, part.offset_size, subject, findings);
         }
     }
@@ -98,12 +98,12 @@ impl Tables<'_> {
         let mut cursor = Cursor::new(body);
         let (mut bad, mut count) = (None, 0_u64);
         loop {
-            let at = part.start.saturating_add(cursor.position());
+            let at = part.start + cursor.position();
             let Ok(offset) = cursor.sized(size) else {
                 break;
             };
             if offset >= self.strings.len() as u64 {
-                count = count.saturating_add(1);
+                count += 1;
                 bad = bad.or(Some((at, offset)));
             }
         }

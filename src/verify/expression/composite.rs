@@ -170,7 +170,7 @@ impl Machine<'_> {
             );
             return Err(Stop);
         }
-        Ok(u128::from(bit_size).saturating_mul(count.into()))
+        Ok(u128::from(bit_size) * u128::from(count))
     }
 
     fn extend(&mut self, bit_size: u64, count: u64) -> Step {
@@ -230,8 +230,8 @@ impl Machine<'_> {
         let base = self.pop_place()?;
         let room = base.room();
         if let (Some(size), Some(offset), Some(room)) = (size.known(), offset.known(), room) {
-            let size = u128::from(size).saturating_mul(unit);
-            let end = u128::from(offset).saturating_mul(unit).saturating_add(size);
+            let size = u128::from(size) * unit;
+            let end = u128::from(offset) * unit + size;
             if end > room {
                 let what = Entry::Place(base);
                 self.fault(

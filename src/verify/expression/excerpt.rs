@@ -61,8 +61,7 @@ impl Fault {
         } else {
             format!("{what}: {}", self.message)
         };
-        let mut finding =
-            Finding::new(self.rule, section, message).at(start.saturating_add(offset));
+        let mut finding = Finding::new(self.rule, section, message).at(start + offset);
         if let Some(excerpt) = excerpt(bytes, encoding, self.offset) {
             finding = finding.excerpt(excerpt);
         }

@@ -250,7 +250,7 @@ impl Machine<'_> {
             });
         };
         // Displacements of the generic type are signed.
-        let bits = |count: u64| i128::from(count.cast_signed()).saturating_mul(unit);
+        let bits = |count: u64| i128::from(count.cast_signed()) * unit;
         let moved = base.saturating_add(bits(by));
         let per_lane = per_lane.saturating_add(bits(by_lane));
         let moved = Place {
@@ -474,7 +474,7 @@ fn memory(space: AddressSpace, address: &Value, sources: Sources) -> Place {
                 base & u64::from(u32::MAX)
             };
             Offset::Linear {
-                base: i128::from(bytes).saturating_mul(8),
+                base: i128::from(bytes) * 8,
                 per_lane: 0,
             }
         }

@@ -125,7 +125,7 @@ impl Machine<'_> {
             Role::FrameBase => self.check_frame_base(&place),
             Role::Cfa => self.check_cfa(&place),
             Role::LanePc { lanes: Some(lanes) } => {
-                let bits = u128::from(lanes).saturating_mul(self.generic_bits().into());
+                let bits = u128::from(lanes) * u128::from(self.generic_bits());
                 self.check_room(&place, bits, &rule::LANE_PC, "one address for each lane");
             }
             Role::ActiveLane { lanes: Some(lanes) } => {

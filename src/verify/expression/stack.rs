@@ -157,7 +157,7 @@ impl Machine<'_> {
 
     /// Returns the entry at `index` below the top, for a stack operation.
     fn entry(&mut self, index: usize) -> Step<Entry> {
-        self.need(index.saturating_add(1))?;
+        self.need(index + 1)?;
         let found = self.stack.iter().rev().nth(index).copied().ok_or(Stop)?;
         if is_incomplete(&found) {
             self.fault(&rule::INCOMPLETE, "it uses an incomplete composite");

@@ -21,7 +21,7 @@ impl Type {
 impl Machine<'_> {
     /// Returns the size of the generic type, in bits.
     pub(super) fn generic_bits(&self) -> u64 {
-        u64::from(self.encoding.address_size).saturating_mul(8)
+        u64::from(self.encoding.address_size) * 8
     }
 
     fn generic(&self, base: u64, per_lane: u64, sources: Sources) -> Value {
@@ -306,9 +306,7 @@ impl Machine<'_> {
 /// Returns the number of low bits of a value that can be nonzero.
 pub(super) fn width(value: &Value) -> u64 {
     match value.number {
-        Number::Linear { base, per_lane: 0 } => {
-            u64::BITS.saturating_sub(base.leading_zeros()).into()
-        }
+        Number::Linear { base, per_lane: 0 } => (u64::BITS - base.leading_zeros()).into(),
         Number::Linear { .. } => 64,
         Number::Below { bits } => bits,
     }
@@ -368,8 +366,8 @@ pub(in crate::verify) fn as_place(entry: Entry) -> Option<Place> {
             storage: Storage::Memory(Some(AddressSpace::None)),
             offset: match value.number {
                 Number::Linear { base, per_lane } => Offset::Linear {
-                    base: i128::from(base).saturating_mul(8),
-                    per_lane: i128::from(per_lane.cast_signed()).saturating_mul(8),
+                    base: i128::from(base) * 8,
+                    per_lane: i128::from(per_lane.cast_signed()) * 8,
                 },
                 Number::Below { .. } => Offset::Unknown,
             },

@@ -240,7 +240,7 @@ impl FunctionCheck<'_, '_, '_> {
                 }
                 return Ok(());
             };
-            let all = u64::MAX >> (64_u32.saturating_sub(self.wave_size.lanes()));
+            let all = u64::MAX >> (64 - self.wave_size.lanes());
             if found.active & all != 0 {
                 let (rule, said) = match self.function.simt.active_lane {
                     Some(_) => (&ACTIVE, "the attribute has lanes that are off"),

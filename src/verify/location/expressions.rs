@@ -187,7 +187,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                 .map(|offset: u64| self.span.start.saturating_add(offset))
                 .or(in_section);
             if let Some(to) = to {
-                let at = expression.offset.saturating_add(item.offset as u64);
+                let at = expression.offset + item.offset as u64;
                 self.kept.references.add(Reference {
                     from: expression.offset,
                     tag: DwTag(0),

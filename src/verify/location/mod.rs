@@ -260,7 +260,7 @@ impl<'c, 'p, 'a> UnitCheck<'c, 'p, 'a> {
     /// Charges for bytes that are kept while the unit is checked.
     pub(super) fn keep(&mut self, bytes: u64) -> Result<(), Error> {
         self.meter.hold(bytes)?;
-        self.held = self.held.saturating_add(bytes);
+        self.held += bytes;
         Ok(())
     }
 

@@ -116,7 +116,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         if ranges.is_empty() && !is_silent || ranges.iter().any(is_dropped) {
             return Ok(());
         }
-        self.keep((ranges.len() as u64).saturating_mul(size_of::<[Inside; 2]>() as u64))?;
+        self.keep(ranges.len() as u64 * size_of::<[Inside; 2]>() as u64)?;
         if let Some(at) = self.nests.len().checked_sub(1) {
             self.outside(die, at, &ranges);
             for range in &ranges {

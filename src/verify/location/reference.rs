@@ -43,7 +43,7 @@ impl Elsewhere {
         if self.count == 0 {
             self.first = next.first;
         }
-        self.count = self.count.saturating_add(next.count);
+        self.count += next.count;
     }
 }
 

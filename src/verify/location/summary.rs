@@ -41,7 +41,7 @@ impl Summary {
         for mut finding in self.first {
             let same = |(rule, _): &&(&Rule, u64)| core::ptr::eq(*rule, finding.rule);
             let count = self.found.iter().find(same).map_or(1, |(_, count)| *count);
-            let more = count.saturating_sub(1);
+            let more = count - 1;
             finding.is_example = scope != Summary::FUNCTION;
             if more > 0 {
                 let count = format!("; {more} more of this rule in this {scope}");

@@ -118,7 +118,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             None => "the unit has no line table".to_owned(),
             Some(table) => {
                 let first = table.first_file();
-                self.files = first..first.saturating_add(table.file_count() as u64);
+                self.files = first..first + table.file_count() as u64;
                 // Before DWARF 5, the number 0 means no file. A line program can add files to the files of its header.
                 let is_known = self.files.contains(&number)
                     || number < first
@@ -131,7 +131,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
                     _ => format!(
                         "the files of the line table are {} to {}",
                         first,
-                        self.files.end.saturating_sub(1)
+                        self.files.end - 1
                     ),
                 }
             }

@@ -228,7 +228,7 @@ impl Check<'_, '_> {
                         break;
                     }
                 };
-                let Some(rest) = left.checked_sub(after.saturating_sub(next)) else {
+                let Some(rest) = left.checked_sub(after - next) else {
                     let message =
                         format!("name {name} and those after it share their entries with others");
                     self.add(&rule::ENTRY, message, next);

@@ -136,7 +136,7 @@ impl<'a> Check<'_, 'a> {
                 info.section
             );
             if count > 1 {
-                let more = count.saturating_sub(1);
+                let more = count - 1;
                 message = format!("{message}; {more} more of this rule in this unit");
             }
             self.add(&rule::MISSING, message, index.offset);
@@ -220,7 +220,7 @@ impl<'a> Check<'_, 'a> {
             die = target.and_then(|id| self.info.die(id).ok());
         }
         let length = |name: &Option<Cow<'_, str>>| name.as_ref().map_or(0, |name| name.len());
-        let cost = length(&names.name).saturating_add(length(&names.linkage));
+        let cost = length(&names.name) + length(&names.linkage);
         self.charge(cost as u64);
         if names.name.is_none() && tag == Some(dw::DW_TAG_namespace) {
             names.name = Some(ANONYMOUS.into());
