@@ -74,7 +74,7 @@ impl FrameDocument {
         }
         let parts = frame.descriptions()?;
         let first = frame.innermost().index();
-        let call = first.saturating_add(parts.len().saturating_sub(1));
+        let call = first + parts.len().saturating_sub(1);
         let parts = (first..).zip(parts);
         parts
             .map(|(index, part)| FrameDocument::of(frame, index, call, part, meter))
@@ -150,8 +150,8 @@ impl FrameDocument {
         meter: &Meter,
     ) -> Result<FrameDocument> {
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len) as u64;
-        let names = length(&description.function).saturating_add(length(&description.linkage_name));
-        let size = names.saturating_add(PER_FRAME);
+        let names = length(&description.function) + length(&description.linkage_name);
+        let size = names + PER_FRAME;
         meter.work(size.div_ceil(PER_FRAME)).and(meter.hold(size))?;
         let FrameDescription {
             kind,

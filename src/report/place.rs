@@ -122,7 +122,7 @@ fn document(place: &Place<'_>, lane: Option<Lane>, left: &mut u32) -> PlaceDocum
             }
         }
         Storage::Constant(bytes) => {
-            let bit_size = (bytes.len() as u64).saturating_mul(8);
+            let bit_size = bytes.len() as u64 * 8;
             PlaceDocument::Implicit {
                 bytes: hex_bytes(bytes),
                 bit_size,

@@ -137,11 +137,11 @@ fn available(first: u16, last: u16, processor: &Processor) -> String {
     let count = (first..=last)
         .take_while(|number| Register(*number).available_on(processor))
         .count();
-    let all = usize::from(last.saturating_sub(first)).saturating_add(1);
+    let all = usize::from(last - first) + 1;
     match u16::try_from(count.saturating_sub(1)) {
         _ if count == 0 => "none".to_owned(),
         _ if count == all => "all".to_owned(),
-        Ok(more) => names(first, first.saturating_add(more)),
+        Ok(more) => names(first, first + more),
         Err(_) => "all".to_owned(),
     }
 }

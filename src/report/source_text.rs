@@ -67,7 +67,7 @@ impl SourceTexts {
             // The caller that reads the files also keeps a copy of each.
             const COPIES: u64 = 2;
             let found = meter.refused().is_none().then(find)??;
-            let bytes = (found.0.len() as u64).saturating_mul(COPIES);
+            let bytes = found.0.len() as u64 * COPIES;
             meter.hold(bytes).is_ok().then_some(found)
         };
         self.want_compiled(&file.path, line, compiled, paid)

@@ -60,7 +60,7 @@ impl<'f> FileNames<'f> {
 fn last_parts(path: &str, parts: usize) -> &str {
     let mut separators = path.rmatch_indices(['/', '\\']);
     match separators.nth(parts.saturating_sub(1)) {
-        Some((at, _)) => path.get(at.saturating_add(1)..).unwrap_or(path),
+        Some((at, _)) => path.get(at + 1..).unwrap_or(path),
         None => path,
     }
 }

@@ -415,7 +415,7 @@ impl VarsDocument {
             // A meter that refused one frame refuses all later frames.
             if let Some(error) = stop.meter().refused() {
                 document.completeness.note(&error);
-                is_cut |= frame.call_frame().level().saturating_add(1) < stop.call_frames().len();
+                is_cut |= frame.call_frame().level() + 1 < stop.call_frames().len();
             }
             if is_cut {
                 break;

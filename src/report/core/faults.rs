@@ -100,13 +100,10 @@ impl<'f, 'data, 'p> Faults<'f, 'data, 'p> {
 
     /// Returns true if a wave is to be searched. Thousands of waves may be at the same place, and a few of them suffice.
     fn has_turn(&mut self, wave: &CoreWave<'_, '_>) -> bool {
-        let all = self
-            .searched
-            .values()
-            .fold(0, |all: usize, one| all.saturating_add(*one));
+        let all: usize = self.searched.values().sum();
         let here = self.searched.entry(wave.pc().0).or_default();
         let has_turn = self.searches_all || (*here < OF_PLACE && all < IN_ALL);
-        *here = here.saturating_add(usize::from(has_turn));
+        *here += usize::from(has_turn);
         has_turn
     }
 

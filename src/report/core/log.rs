@@ -136,7 +136,7 @@ impl<'m> LogDocuments<'m> {
             frame.symbol_offset = None;
             stack.push(Rc::new(frame));
         }
-        let index = self.survey.waves.len().saturating_add(1);
+        let index = self.survey.waves.len() + 1;
         let (mut document, accesses) = self.document(index, of, &stack);
         let started = Started {
             dispatch: of.snapshot.and_then(|snapshot| snapshot.dispatch),

@@ -191,7 +191,7 @@ impl fmt::Display for WhereText<'_> {
             // The first byte after the end is at a distance of one.
             1 => write!(f, "at the end of {what}"),
             2.. => {
-                let past = far.saturating_sub(1);
+                let past = far - 1;
                 write!(f, "{} past the end of {what}", counted(past, "byte"))
             }
         }

@@ -356,7 +356,7 @@ fn number_list(numbers: &[u64]) -> String {
             .zip(*first..)
             .take_while(|(one, expected)| **one == *expected);
         let count = run.count();
-        let last = rest.get(count.saturating_sub(1)).unwrap_or(first);
+        let last = rest.get(count - 1).unwrap_or(first);
         parts.push(match count {
             1 => first.to_string(),
             2 => format!("{first}, {last}"),

@@ -237,7 +237,7 @@ impl<'w, 'p> WavePlaces<'w, 'p> {
         if !is_asked || self.divergent == MOST_DIVERGENT {
             return place;
         }
-        self.divergent = self.divergent.saturating_add(1);
+        self.divergent += 1;
         let arena = Arena::new();
         let Some(stop) = self.programs.stop(wave, &arena) else {
             return place;
@@ -257,7 +257,7 @@ impl<'w, 'p> WavePlaces<'w, 'p> {
         if place.looping.is_none() || self.polled == MOST_POLLED {
             return None;
         }
-        self.polled = self.polled.saturating_add(1);
+        self.polled += 1;
         let arena = Arena::new();
         let stop = self.programs.stop(wave, &arena)?;
         let found = PolledDocument::find(&stop);
@@ -431,7 +431,7 @@ pub(super) fn workgroups(
                 missing: Vec::new(),
                 divergent: Vec::new(),
             });
-            (order.len().saturating_sub(1), BTreeSet::new())
+            (order.len() - 1, BTreeSet::new())
         });
         if let Some(number) = document.wave_in_group {
             present.insert(number.into());

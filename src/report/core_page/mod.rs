@@ -229,7 +229,7 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
                 return Ok(Some("work"));
             };
             let length = data(out, &format!("wave-{index}"), &detail)?;
-            written = written.saturating_add(length);
+            written += length;
             // The page stays in memory until it is complete.
             if meter.hold(length).is_err() {
                 return Ok(Some("work"));

@@ -108,7 +108,7 @@ impl Serialize for Lines<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
         for (number, line) in self.text.lines() {
-            let around = number.saturating_sub(AROUND)..=number.saturating_add(AROUND);
+            let around = number.saturating_sub(AROUND)..=number + AROUND;
             if self.wanted.range(around).next().is_some() {
                 let text: String = line.replace('\t', "    ").chars().take(WIDTH).collect();
                 list.serialize_element(&(number, text))?;

@@ -149,7 +149,7 @@ impl<'d, 'p, 'a> ProfilePage<'d, 'p, 'a> {
             .take(*room)
             .map(|place| self.instruction(place))
             .collect();
-        *room = room.saturating_sub(code.len());
+        *room -= code.len();
         code.sort_by_key(|one| (one.pc, core::cmp::Reverse(one.samples)));
         Line {
             row: document,

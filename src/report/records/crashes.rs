@@ -113,9 +113,9 @@ impl Crashes {
         if self.core.as_ref() != Some(&wave.file) {
             self.end_core();
             self.core = Some(wave.file.clone());
-            self.cores = self.cores.saturating_add(1);
+            self.cores += 1;
         }
-        self.waves = self.waves.saturating_add(1);
+        self.waves += 1;
         if let Some(tree) = &mut self.tree {
             tree.add(wave, self.cores);
         }
@@ -145,7 +145,7 @@ impl Crashes {
         } else if let Some(first) = record.problems.first() {
             let more = match record.problems.len() {
                 1 => String::new(),
-                many => format!("; {} more", many.saturating_sub(1)),
+                many => format!("; {} more", many - 1),
             };
             let message = format!("{}: {}{more}", first.place.raw(), first.message.raw());
             let partial = UnreadableFile::new(record.file.clone(), message);
@@ -178,11 +178,11 @@ impl Crashes {
                 text: verdict.text.clone(),
             },
         });
-        known.waves = known.waves.saturating_add(1);
+        known.waves += 1;
         let counted = self.counted.entry(wave.fingerprint.clone()).or_insert(0);
         if *counted != self.cores {
             *counted = self.cores;
-            known.count = known.count.saturating_add(1);
+            known.count += 1;
         }
     }
 

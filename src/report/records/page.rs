@@ -103,12 +103,12 @@ fn write_tree(out: &mut dyn Write, tree: &[TreeNode]) -> io::Result<()> {
         let after = next.map_or(0, |next| next.depth);
         if after > node.depth {
             writeln!(out, "<details open><summary>{line}</summary>")?;
-            open = open.saturating_add(1);
+            open += 1;
         } else {
             writeln!(out, "<p>{line}</p>")?;
             while open > after {
                 writeln!(out, "</details>")?;
-                open = open.saturating_sub(1);
+                open -= 1;
             }
         }
     }

@@ -73,11 +73,11 @@ impl Tree {
         for frame in wave.stack.iter().rev().take(DEEPEST) {
             let index = self.child(caller, label(frame));
             if let Some(node) = self.nodes.get_mut(index) {
-                node.waves = node.waves.saturating_add(1);
-                node.faulted = node.faulted.saturating_add(has_faulted.into());
+                node.waves += 1;
+                node.faulted += u64::from(has_faulted);
                 if node.core != core {
                     node.core = core;
-                    node.cores = node.cores.saturating_add(1);
+                    node.cores += 1;
                 }
             }
             caller = index;
@@ -133,7 +133,7 @@ impl Tree {
                 faulted: node.faulted,
             });
             let children = sorted(&node.children).into_iter();
-            waiting.extend(children.map(|child| (depth.saturating_add(1), child)));
+            waiting.extend(children.map(|child| (depth + 1, child)));
         }
         nodes
     }

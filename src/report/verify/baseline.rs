@@ -335,7 +335,7 @@ impl<'b> KnownFindings<'b> {
             if now >= entry.count || !entry.files.iter().all(is_checked) {
                 return None;
             }
-            entry.count = entry.count.saturating_sub(now);
+            entry.count -= now;
             Some(entry)
         });
         document.stale = stale.collect();

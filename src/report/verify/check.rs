@@ -108,7 +108,7 @@ pub fn check_file_within(
     let mut known: HashMap<&[u8], usize> = HashMap::new();
     for (number, object) in objects.iter().enumerate() {
         if let Some(error) = meter.refused() {
-            let left = objects.len().saturating_sub(number);
+            let left = objects.len() - number;
             let message = format!("{error}; {left} of its code objects were not checked");
             checked
                 .unreadable
@@ -116,10 +116,7 @@ pub fn check_file_within(
             break;
         }
         let path_in_file = names.next(path, object);
-        if meter
-            .hold((path_in_file.len() as u64).saturating_mul(4))
-            .is_err()
-        {
+        if meter.hold(path_in_file.len() as u64 * 4).is_err() {
             continue;
         }
         // A comparison with the known code objects reads all bytes.
@@ -164,7 +161,7 @@ pub fn check_packaged_file(
     threads: NonZeroUsize,
 ) -> CheckedFile {
     let lengths = packages.iter().map(|package| package.data.len());
-    let length = lengths.fold(data.len(), usize::saturating_add);
+    let length = data.len() + lengths.sum::<usize>();
     let meter = Arc::new(Meter::new(limits, length as u64));
     check_file_within(path, data, packages, selection, threads, &meter)
 }

@@ -88,7 +88,7 @@ impl Levels {
         for (command, mut annotations, count) in self.levels {
             if count > MOST {
                 annotations.truncate(MOST - 1);
-                let more = count.saturating_sub(annotations.len());
+                let more = count - annotations.len();
                 let message = format!("{more} more; the summary of the step counts them by rule");
                 annotations.push((vec![("title", "hetdwarf verify".to_owned())], message));
             }

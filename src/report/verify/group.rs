@@ -229,7 +229,7 @@ impl Group {
     ///
     /// * `room`: the number of other places that the document can still list.
     fn add(&mut self, later: Group, room: &mut usize) {
-        self.count = self.count.saturating_add(later.count);
+        self.count += later.count;
         self.owners.extend(later.owners);
         self.files.extend(later.files);
         let other = later.shown;
@@ -246,7 +246,7 @@ impl Group {
                 last.registers.extend(next.registers);
             }
             Some(_) | None if *room > 0 => {
-                *room = room.saturating_sub(1);
+                *room -= 1;
                 self.also.push((later.file, next));
             }
             Some(_) | None => {}

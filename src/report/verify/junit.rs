@@ -22,7 +22,7 @@ pub fn junit(document: &VerifyDocument) -> String {
         .iter()
         .map(|file| file.findings.len().max(1))
         .sum();
-    let tests = tests.saturating_add(document.unreadable.len());
+    let tests = tests + document.unreadable.len();
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"hetdwarf verify\" tests=\"{tests}\" failures=\"{}\" errors=\"{}\">\n",
         summary.errors, summary.unreadable

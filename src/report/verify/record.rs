@@ -316,7 +316,7 @@ impl FileRecords {
                     return bad(format!("finding {next} is of {}", record.object));
                 }
                 findings.push(record.finding);
-                next = next.saturating_add(1);
+                next += 1;
             }
             checked.objects.push(VerifiedFile {
                 container: (object.object != file.file).then(|| file.file.clone()),

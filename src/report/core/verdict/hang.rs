@@ -15,7 +15,7 @@ impl Found<'_> {
     pub(super) fn of_hang(&self) -> Option<VerdictDocument> {
         let groups = self.workgroups.iter();
         let mut waiting = groups.filter(|group| {
-            let others = group.elsewhere.len().saturating_add(group.missing.len());
+            let others = group.elsewhere.len() + group.missing.len();
             !group.at_barrier.is_empty() && (others > 0 || !group.divergent.is_empty())
         });
         let Some(group) = waiting.next() else {
