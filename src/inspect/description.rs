@@ -161,7 +161,7 @@ impl<'a> Program<'a> {
         while let Some(source) = frames.next() {
             let frame = location.describe(&source, frames.peek().is_none());
             let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-            let length = text(&frame.function).saturating_add(text(&frame.linkage_name));
+            let length = text(&frame.function) + text(&frame.linkage_name);
             meter.work(1)?;
             meter.charge_bytes(length)?;
             found.push(frame);

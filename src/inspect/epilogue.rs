@@ -97,7 +97,7 @@ fn instructions<'d>(
     decoder: &'d Decoder,
     range: Range<u64>,
 ) -> Option<impl FallibleIterator<Item = Instruction, Error = Error> + use<'d>> {
-    let most = LONGEST.saturating_mul(MOST as u64);
+    let most = LONGEST * MOST as u64;
     let length = range.end.checked_sub(range.start)?.min(most);
     let length = usize::try_from(length).ok()?;
     let code = program.object().read_image(range.start, length)?;

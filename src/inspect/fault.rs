@@ -86,9 +86,9 @@ pub(super) fn distance(range: &Range<u64>, address: u64) -> i128 {
     let address = i128::from(address);
     let (start, end) = (i128::from(range.start), i128::from(range.end));
     if address < start {
-        address.saturating_sub(start)
+        address - start
     } else if address >= end {
-        address.saturating_sub(end).saturating_add(1)
+        address - end + 1
     } else {
         0
     }

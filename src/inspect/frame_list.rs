@@ -33,10 +33,10 @@ impl FrameList {
         let mut end = 0_usize;
         for frame in stop.call_frames() {
             match frame.count_parts(meter) {
-                Ok(count) => end = end.saturating_add(count),
+                Ok(count) => end += count,
                 // An error in the inlined calls does not hide the call frame.
                 Err(error) => {
-                    end = end.saturating_add(1);
+                    end += 1;
                     list.limit = Some(error).filter(Error::is_limit);
                 }
             }
@@ -87,10 +87,9 @@ impl<'p, 'a> Stop<'p, 'a> {
     pub fn number_of_call(&self, level: usize) -> usize {
         let list = self.frame_list();
         match list.ends.get(level) {
-            Some(end) => end.saturating_sub(1),
-            None => list
-                .len()
-                .saturating_add(level.saturating_sub(list.ends.len())),
+            // Each call frame has at least one frame.
+            Some(end) => end - 1,
+            None => list.len().saturating_add(level - list.ends.len()),
         }
     }
 
@@ -117,7 +116,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     pub fn index(&self) -> usize {
         let first = self.stop.frame_list().first(self.frame.level());
         match self.part {
-            Part::One(part) => first.saturating_add(part),
+            Part::One(part) => first + part,
             Part::Whole => self.call_index(),
         }
     }
@@ -130,7 +129,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         let last = || self.depth_of_call().unwrap_or(0);
         match self.waiting {
             None => self.stop.number_of_call(level),
-            Some(_) => list.first(level).saturating_add(last()),
+            Some(_) => list.first(level) + last(),
         }
     }
 
@@ -183,13 +182,13 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         let mut count = 0_usize;
         for _ in self.source_frames(meter)? {
             meter.work(PER_FRAME)?;
-            count = count.saturating_add(1);
+            count += 1;
         }
         Ok(count.max(1))
     }
 
     /// Returns the number of inlined calls around the program location.
     pub(super) fn depth_of_call(&self) -> Result<usize> {
-        Ok(self.count_parts(self.stop.meter())?.saturating_sub(1))
+        Ok(self.count_parts(self.stop.meter())? - 1)
     }
 }

@@ -98,7 +98,7 @@ impl<'c, 'a> Given<'c, 'a> {
     pub(super) fn steps(&self) -> u64 {
         /// The cost of evaluating a range as for a stop, in steps.
         const PER_RANGE: u64 = 64;
-        (MOST_RANGES.saturating_sub(self.left) as u64).saturating_mul(PER_RANGE)
+        (MOST_RANGES - self.left) as u64 * PER_RANGE
     }
 
     /// Returns the starting points for each variable of a plan, in the plan's order.
@@ -444,7 +444,7 @@ fn dword(location: &Location<'_>, bit: u128) -> Option<Dword> {
             let at = place.bit_offset.checked_add(bit)?;
             let part = composite.part_at(at)?;
             // Parts other than whole dwords are not followed. The last may be smaller.
-            let within = at.saturating_sub(part.start);
+            let within = at - part.start;
             let is_last = part.start.checked_add(part.bit_size) == Some(composite.bit_size());
             let is_whole = part.bit_size.saturating_sub(within) >= 32;
             match within % 32 == 0 && (is_whole || is_last) {

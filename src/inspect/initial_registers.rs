@@ -49,7 +49,7 @@ impl StopFrame<'_, '_, '_> {
         let mut next = 0_usize;
         all.retain(|one| {
             let first = next;
-            next = first.saturating_add(machine_registers(one).count());
+            next = first + machine_registers(one).count();
             let written = written.get(first..next);
             written.is_some_and(|written| written.iter().all(|is_written| !is_written))
         });

@@ -437,7 +437,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             .collect();
         let mut level = self.frame.level();
         while !missing.is_empty() {
-            level = level.saturating_add(1);
+            level += 1;
             let caller = self.stop.call_frame(level);
             let said = caller.and_then(|caller| caller.lane_pcs_within(found.recovery).ok());
             let here = |n: usize, lane: Lane| {
@@ -470,11 +470,11 @@ fn read_addresses(
 ) -> Result<Vec<Option<ProcessAddress>>> {
     /// The size of an address in bits, which equals the generic type's.
     const SIZE: u64 = 64;
-    let bits = read(location, SIZE.saturating_mul(lanes.into()), access)?;
+    let bits = read(location, SIZE * u64::from(lanes), access)?;
     let lanes = bits.bytes.chunks_exact(8).zip((0u64..).step_by(64));
     Ok(lanes
         .map(|(bytes, start)| {
-            let missing = start..start.saturating_add(SIZE);
+            let missing = start..start + SIZE;
             let known =
                 !bits.undefined.overlaps(missing.clone()) && !bits.unavailable.overlaps(missing);
             let address = bytes.try_into().map(u64::from_le_bytes).ok();

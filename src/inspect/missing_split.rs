@@ -81,7 +81,7 @@ impl Program<'_> {
                     });
                 }
                 Some(missing) => {
-                    missing.units = missing.units.saturating_add(1);
+                    missing.units += 1;
                     missing.has_others |= missing.name.as_ref().map(Untrusted::raw) != name;
                 }
             }

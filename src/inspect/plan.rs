@@ -116,14 +116,14 @@ impl<'a> Plans<'a> {
 
     /// Returns true if the variables in scope are few enough to be kept. Otherwise each query reads them, and is charged.
     pub(super) fn may_keep(in_scope: &InScope<'a>) -> bool {
-        in_scope.variables.len().saturating_add(PLAN) <= MOST
+        in_scope.variables.len() + PLAN <= MOST
     }
 
     /// Keeps a plan. The number of addresses is unbounded, so the cache is cleared when it becomes large.
     pub(super) fn keep(&self, address: u64, plan: &Arc<FramePlan<'a>>) {
-        let size = plan.variables.len().saturating_add(PLAN);
+        let size = plan.variables.len() + PLAN;
         let known = &mut *lock(&self.known);
-        known.variables = known.variables.saturating_add(size);
+        known.variables += size;
         if known.variables > MOST {
             *known = Known {
                 variables: size,

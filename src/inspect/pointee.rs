@@ -126,7 +126,7 @@ impl<'p> FrameContext<'_, 'p, '_> {
             options: &options,
         };
         let text = value.text(stop.meter());
-        pay_for_bits((text.len() as u64).saturating_mul(8), stop.meter())?;
+        pay_for_bits(text.len() as u64 * 8, stop.meter())?;
         Ok(text)
     }
 
@@ -221,7 +221,7 @@ fn implicit_pointers<'p>(location: &Location<'p>) -> Vec<(u64, &'p ImplicitPoint
             && !composite.is_repeated()
         {
             for part in composite.parts().take(left) {
-                left = left.saturating_sub(1);
+                left -= 1;
                 let within = part.start.checked_sub(place.bit_offset);
                 if let Some(at) = within.and_then(|within| start.checked_add(within)) {
                     waiting.push((at, part.location));

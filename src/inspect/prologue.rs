@@ -79,7 +79,7 @@ fn is_on_stack(location: &Location<'_>) -> bool {
             Storage::Composite(composite) => {
                 let parts = composite.parts().take(left);
                 for part in parts {
-                    left = left.saturating_sub(1);
+                    left -= 1;
                     waiting.extend(part.location.places().iter().take(left));
                 }
             }

@@ -472,7 +472,7 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
         };
         let dword = is_lane_dword(place, lane);
         let named = if dword {
-            DWORD.saturating_sub(place.bit_offset % DWORD)
+            DWORD - place.bit_offset % DWORD
         } else {
             place.bits_left()
         };
@@ -560,7 +560,7 @@ fn constant<'p>(variable: &Variable<'_>, ty: TypeId, types: &TypeTable) -> Resul
     }
     Ok(Contents::Constant(Bits {
         bytes: value.clone(),
-        bit_size: (value.len() as u64).saturating_mul(8),
+        bit_size: value.len() as u64 * 8,
         ..Bits::default()
     }))
 }
