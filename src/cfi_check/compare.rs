@@ -129,7 +129,7 @@ impl Comparison<'_> {
     fn return_address(&self, findings: &mut Findings) {
         if let DecodedRule::Pair(places) = &self.row.return_address {
             let low = self.context.convention.return_address();
-            let registers = [low, low.saturating_add(1)];
+            let registers = [low, low + 1];
             self.dwords(Subject::ReturnAddress, places, &registers, findings);
         }
     }
@@ -425,7 +425,7 @@ impl Comparison<'_> {
         let return_address = self.context.convention.return_address();
         if self.state.scalar(n).is_entry_of(n) != Verdict::Different
             || n == return_address
-            || n == return_address.saturating_add(1)
+            || n == return_address + 1
         {
             return;
         }

@@ -241,7 +241,7 @@ impl RegisterSet {
     fn place(register: MachineRegister) -> Option<(usize, u32)> {
         let n = match register {
             MachineRegister::Vgpr(n) if n < VGPRS => n,
-            MachineRegister::Agpr(n) if n < AGPRS => n.saturating_add(VGPRS),
+            MachineRegister::Agpr(n) if n < AGPRS => n + VGPRS,
             _ => return None,
         };
         Some((usize::from(n / 64), u32::from(n % 64)))

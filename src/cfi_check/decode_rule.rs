@@ -288,7 +288,7 @@ fn vector_place(entry: &Entry, wave_size: WaveSize) -> Option<VectorPlace> {
         }
         // A single part with the whole register.
         Entry::Parts { parts, .. } => match &**parts {
-            [(part, size)] if *size == u64::from(wave_size.lanes()).saturating_mul(32) => {
+            [(part, size)] if *size == u64::from(wave_size.lanes()) * 32 => {
                 vector_place(part, wave_size)
             }
             _ => None,

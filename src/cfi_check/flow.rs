@@ -90,7 +90,7 @@ struct Values<'v, 'c, V> {
 
 impl<'v, 'c, V> Values<'v, 'c, V> {
     fn new(context: &'v Context<'c>, visitor: Option<&'v mut V>) -> Values<'v, 'c, V> {
-        let left = context.code.instructions.len().saturating_mul(STEPS_EACH);
+        let left = context.code.instructions.len() * STEPS_EACH;
         Values {
             context,
             visitor,
@@ -105,7 +105,7 @@ impl<V: Visitor> Analysis for Values<'_, '_, V> {
 
     fn charge(&mut self, instructions: usize) -> Result<(), SkipReason> {
         self.left = (self.left.checked_sub(instructions)).ok_or(SkipReason::Budget)?;
-        let steps = PER_INSTRUCTION.saturating_mul(instructions as u64);
+        let steps = PER_INSTRUCTION * instructions as u64;
         (self.context.meter.work(steps)).map_err(|_| SkipReason::Budget)
     }
 

@@ -26,7 +26,7 @@ impl Ord for Slot {
     fn cmp(&self, other: &Slot) -> Ordering {
         let key = |slot: &Slot| match slot.base {
             Base::Entry => (0, slot.offset),
-            Base::Aligned(at) => (u64::from(at).saturating_add(1), slot.offset),
+            Base::Aligned(at) => (u64::from(at) + 1, slot.offset),
         };
         key(self).cmp(&key(other))
     }

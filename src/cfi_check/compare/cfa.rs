@@ -156,7 +156,7 @@ impl Comparison<'_> {
             .register
             .checked_add(1)
             .map(|high| self.state.scalar(high));
-        if !number.pair || number.shift != 0 || high != Some(Scalar::entry(low.saturating_add(1))) {
+        if !number.pair || number.shift != 0 || high != Some(Scalar::entry(low + 1)) {
             return;
         }
         if let Scalar::Entry { register, plus } = self.state.scalar(number.register)
