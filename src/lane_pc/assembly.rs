@@ -249,7 +249,7 @@ impl Writer {
 
     /// Returns a block, preceded by its length.
     fn block(&mut self, expression: &str) -> String {
-        self.labels = self.labels.saturating_add(1);
+        self.labels += 1;
         let label = self.labels;
         format!(
             "\t.uleb128 .Llane_end{label}-.Llane_start{label}\n.Llane_start{label}:\n{expression}.Llane_end{label}:\n"
@@ -273,7 +273,7 @@ impl Writer {
 
     fn list(&mut self, comment: String, entries: Vec<(String, String, String)>) -> usize {
         self.lists.push(List { comment, entries });
-        self.lists.len().saturating_sub(1)
+        self.lists.len() - 1
     }
 
     fn address(&mut self, text: String) -> usize {
@@ -281,7 +281,7 @@ impl Writer {
             return known;
         }
         self.addresses.push(text);
-        self.addresses.len().saturating_sub(1)
+        self.addresses.len() - 1
     }
 
     fn expression(

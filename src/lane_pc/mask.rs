@@ -58,7 +58,7 @@ impl MaskPlace {
                     base: other_base,
                     offset: other_offset,
                 },
-            ) => base == other_base && meet(*offset, *other_offset, words.saturating_mul(4)),
+            ) => base == other_base && meet(*offset, *other_offset, words * 4),
             (_, _) => self == other,
         }
     }
@@ -90,7 +90,7 @@ impl MaskPlace {
                 let register = Register::vgpr(*vgpr, wave_size).ok_or_else(missing)?;
                 builder.register(register)?;
                 builder.push(Operation::OffsetUconst {
-                    byte_offset: u64::from(*lane).saturating_mul(4),
+                    byte_offset: u64::from(*lane) * 4,
                 })?;
             }
             MaskPlace::Scratch { base, offset } => {

@@ -130,9 +130,7 @@ impl Program {
             .flat_map(|v| &v.locations)
             .map(|(_, bytes)| bytes.len())
             .sum();
-        procedures
-            .saturating_add(lists)
-            .saturating_add(masks)
+        (procedures + lists + masks)
             .checked_div(self.regions)
             .unwrap_or(0)
     }
@@ -233,7 +231,7 @@ impl Maker {
 
     fn add(&mut self, name: String, expression: Vec<Operand>) -> usize {
         self.program.procedures.push(Procedure { name, expression });
-        self.program.procedures.len().saturating_sub(1)
+        self.program.procedures.len() - 1
     }
 
     /// Returns the variable for a mask. Masks in the same places share one.
@@ -320,7 +318,7 @@ impl Maker {
                     if depth >= DEPTH {
                         return Err(too_many("nested regions", DEPTH.into()));
                     }
-                    self.program.regions = self.program.regions.saturating_add(1);
+                    self.program.regions += 1;
                     let mask =
                         self.mask(region.mask.clone(), || format!("__lex_{path}_save_exec"))?;
                     let mut phases = Vec::with_capacity(region.phases.len());
@@ -354,13 +352,7 @@ impl Maker {
                         procedure,
                     });
                     let prefix = format!("{path}_");
-                    push_regions(
-                        &phase.regions,
-                        &prefix,
-                        procedure,
-                        depth.saturating_add(1),
-                        &mut steps,
-                    );
+                    push_regions(&phase.regions, &prefix, procedure, depth + 1, &mut steps);
                 }
             }
         }
@@ -397,7 +389,7 @@ fn push_regions<'f>(
     steps: &mut Vec<Step<'f>>,
 ) {
     for (number, region) in regions.iter().enumerate().rev() {
-        let path = format!("{prefix}{}", number.saturating_add(1));
+        let path = format!("{prefix}{}", number + 1);
         steps.push(Step::Region {
             region,
             path,

@@ -132,7 +132,7 @@ impl Walk<'_> {
         if let (Some(region), false) = (begins, self.is_refused(here)) {
             here = Some(self.enter(here, Inside::Region { region, phase: 0 }));
         }
-        let mut points = Vec::with_capacity(block.events.len().saturating_add(1));
+        let mut points = Vec::with_capacity(block.events.len() + 1);
         self.taken_out.clear();
         for (event, one) in block.events.iter().enumerate() {
             points.push(here);
@@ -339,7 +339,7 @@ impl Walk<'_> {
                 }
                 break;
             }
-            left = left.saturating_add(1);
+            left += 1;
             at = parent;
         }
         // Lanes must not leave an outer region without leaving the regions in between.
@@ -414,7 +414,7 @@ impl Walk<'_> {
 
     fn enter(&mut self, parent: Option<usize>, inside: Inside) -> usize {
         self.found.nodes.push(Node { parent, inside });
-        self.found.nodes.len().saturating_sub(1)
+        self.found.nodes.len() - 1
     }
 
     fn leave_node(&self, here: Option<usize>) -> Option<usize> {

@@ -37,7 +37,7 @@ impl Tree {
         let mut work = vec![(root.index(), None)];
         let mut clock = 0_usize;
         while let Some((node, entered)) = work.pop() {
-            clock = clock.saturating_add(1);
+            clock += 1;
             if let Some(entered) = entered {
                 if let Some(span) = tree.spans.get_mut(node) {
                     *span = Some((entered, clock));

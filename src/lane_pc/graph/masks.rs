@@ -110,7 +110,7 @@ impl Masks {
         let mut events = 0_usize;
         for block in graph.node_weights() {
             first.push(events);
-            events = events.saturating_add(block.events.len());
+            events += block.events.len();
         }
         let mut masks = Masks {
             wave_size,
@@ -122,7 +122,7 @@ impl Masks {
             after: vec![None; graph.node_count()],
         };
         // Facts are only removed, so each pass handles one level of loops. If the passes do not suffice, nothing is known.
-        let most = graph.node_count().saturating_add(events).saturating_add(2);
+        let most = graph.node_count() + events + 2;
         if !(0..most).any(|_| !masks.pass(graph, flow)) {
             masks.before.fill(None);
             masks.after.fill(None);
@@ -287,7 +287,7 @@ impl Masks {
     fn number(&self, point: Point) -> usize {
         self.first
             .get(point.block)
-            .map_or(usize::MAX, |first| first.saturating_add(point.event))
+            .map_or(usize::MAX, |first| first + point.event)
     }
 
     /// Returns the mask that the event after a point makes.

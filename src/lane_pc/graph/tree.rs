@@ -140,7 +140,7 @@ impl Maker<'_> {
             (Some(open), Some(inside)) => turns_to(open.inside, *inside),
             (_, _) => None,
         };
-        self.close_down_to(same.saturating_add(usize::from(turns.is_some())));
+        self.close_down_to(same + usize::from(turns.is_some()));
         if let (Some(phase), Some(inside)) = (turns, around.get(same)) {
             if phase == 0 {
                 self.contradict(Reason::Scattered, point, &[]);
