@@ -34,9 +34,7 @@ impl Registers {
     fn place(register: MachineRegister) -> Option<(usize, u16)> {
         match register {
             MachineRegister::Vgpr(n) if n < 256 => Some((usize::from(n / 128), n % 128)),
-            MachineRegister::Agpr(n) if n < 256 => {
-                Some((usize::from(n / 128).saturating_add(2), n % 128))
-            }
+            MachineRegister::Agpr(n) if n < 256 => Some((usize::from(n / 128) + 2, n % 128)),
             _ => None,
         }
     }

@@ -396,7 +396,7 @@ fn edges_of(
         | Effect::OtherJump
         | Effect::CodeEnd => [Some(Edge::Lost), None],
         Effect::Branch { target, condition } => {
-            let next = Edge::To(index.saturating_add(1));
+            let next = Edge::To(index + 1);
             [Some(to(target)), condition.is_some().then_some(next)]
         }
         Effect::EndProgram => [Some(Edge::Ends), None],
@@ -425,7 +425,7 @@ fn mark_starts(instructions: &[Instruction], jumps: &[Jump], flows: &mut [Flow])
     };
     mark(0, false);
     for jump in jumps {
-        let next = jump.index.saturating_add(1);
+        let next = jump.index + 1;
         let mut goes_on = false;
         for edge in jump.edges.iter().flatten() {
             match edge {

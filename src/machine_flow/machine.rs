@@ -93,7 +93,7 @@ impl<L: Lanes> Machine<L> {
     /// Returns dword `n` of an operand.
     pub(crate) fn operand(&self, operand: Operand, n: u8) -> L::Scalar {
         let half = |wide: u64| {
-            let shifted = wide.checked_shr(u32::from(n).saturating_mul(32));
+            let shifted = wide.checked_shr(u32::from(n) * 32);
             let half = u32::try_from(shifted.unwrap_or(0) & u64::from(u32::MAX));
             half.map_or(L::Scalar::COMPUTED, L::Scalar::of_word)
         };

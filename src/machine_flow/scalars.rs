@@ -47,7 +47,7 @@ pub(crate) fn scalar_index(register: MachineRegister) -> Option<u32> {
         return Some(u32::from(n)).filter(|n| *n < SGPRS);
     }
     let named = NAMED.iter().position(|one| *one == register)?;
-    Some(SGPRS.saturating_add(u32::try_from(named).ok()?))
+    Some(SGPRS + u32::try_from(named).ok()?)
 }
 
 /// Returns the scalar register with an index.
@@ -168,7 +168,7 @@ impl<S: Scalar> Scalars<S> {
     /// * `room`: the spare capacity of a copy.
     fn own(&mut self, room: usize) -> &mut Vec<S> {
         if Arc::get_mut(&mut self.values).is_none() {
-            let mut copy = Vec::with_capacity(self.values.len().saturating_add(room));
+            let mut copy = Vec::with_capacity(self.values.len() + room);
             copy.extend_from_slice(&self.values);
             self.values = Arc::new(copy);
         }

@@ -92,7 +92,7 @@ pub(crate) fn solve<A: Analysis>(
             let Some(last) = end.checked_sub(1).filter(|last| *last >= index) else {
                 break;
             };
-            analysis.charge(end.saturating_sub(index))?;
+            analysis.charge(end - index)?;
             for passed in index..last {
                 analysis.step(&mut state, passed);
             }
@@ -127,7 +127,7 @@ impl<S: Clone> Solution<S> {
     /// Returns the number of instructions that [`before`](Solution::before) visits.
     pub(crate) fn distance(&self, index: usize) -> usize {
         let first = self.0.range(..=index).next_back();
-        first.map_or(0, |(first, _)| index.saturating_sub(*first))
+        first.map_or(0, |(first, _)| index - *first)
     }
 
     /// Returns the state before an instruction, if a path leads there.
@@ -158,7 +158,7 @@ impl<S: Clone> Solution<S> {
             let end = starts.peek().map(|(next, _)| **next);
             loop {
                 step(&mut state, index);
-                let next = index.saturating_add(1);
+                let next = index + 1;
                 if Some(next) == end || !code.falls_through(index) {
                     break;
                 }

@@ -215,8 +215,7 @@ pub(crate) trait Transfer {
         let reached = self.reached(state, access);
         let registers = access.data.into_iter().flat_map(Span::registers);
         for (n, register) in (0_i64..).zip(registers) {
-            let row =
-                |first: RowOf<Self>| first.at(first.offset().saturating_add(n.saturating_mul(4)));
+            let row = |first: RowOf<Self>| first.at(first.offset().saturating_add(n * 4));
             let lanes = match reached {
                 _ if !self.is_followed(register) => continue,
                 Reached::Row(first) if is_whole(access, first) && self.is_kept(row(first)) => {
@@ -293,8 +292,8 @@ pub(crate) fn rows<R: Row>(access: &Access, first: R) -> impl Iterator<Item = R>
     let count = if is_whole(access, first) {
         access.data.map_or(0, |data| i64::from(data.count))
     } else {
-        dword.saturating_add(bytes).saturating_add(3).div_euclid(4)
+        (dword + bytes + 3).div_euclid(4)
     };
     let first = first.at(first.offset().saturating_sub(dword));
-    (0..count).map(move |n| first.at(first.offset().saturating_add(n.saturating_mul(4))))
+    (0..count).map(move |n| first.at(first.offset().saturating_add(n * 4)))
 }

@@ -58,7 +58,7 @@ impl Contents {
     /// Returns the number of listed values.
     pub(super) fn size(&self) -> usize {
         let lanes = self.lanes.as_ref().map_or(0, |lanes| lanes.len());
-        lanes.saturating_add(1)
+        lanes + 1
     }
 }
 

@@ -121,7 +121,7 @@ impl Expressions {
                 Origin::Computed(id) => looked_at.extend(self.looked_at(id)),
                 Origin::Entry(_) | Origin::Kernarg(_) => {}
             }
-            size = size.saturating_add(self.size(origin));
+            size += self.size(origin);
         };
         match &expression {
             Expression::Sum(terms) => terms.iter().for_each(|(origin, _)| add(*origin)),
@@ -366,7 +366,7 @@ impl Expressions {
             Some(_) if width == 0 => Number::Word(0),
             Some(above) => {
                 let top = self.apply(Operation::ShiftLeft, a, Number::Word(above));
-                let below = Number::Word(32_u32.saturating_sub(width));
+                let below = Number::Word(32 - width);
                 self.apply(back, top, below)
             }
             None => Number::Unknown,

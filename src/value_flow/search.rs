@@ -72,8 +72,8 @@ impl<'s> Search<'s> {
 
     /// Returns the number of values that were visited.
     pub(super) fn looked_at(&self) -> usize {
-        let asked = Self::MOST.saturating_sub(self.left.get()) as usize;
-        asked.saturating_mul(self.computed.len().max(1))
+        let asked = (Self::MOST - self.left.get()) as usize;
+        asked * self.computed.len().max(1)
     }
 
     /// Returns the recipes for dwords with these numbers.

@@ -161,14 +161,14 @@ impl State {
     pub(super) fn size(&self) -> usize {
         let vectors = self.vectors.iter().map(|(_, vector)| vector.size());
         let rows = self.rows.iter().map(|(_, row)| row.size());
-        let others = self.scalars.len().saturating_add(self.given.len());
-        vectors.chain(rows).fold(others, usize::saturating_add)
+        let others = self.scalars.len() + self.given.len();
+        others + vectors.chain(rows).sum::<usize>()
     }
 
     /// Returns an upper bound of the number of bytes that are not shared with another state.
     pub(super) fn bytes(&self) -> u64 {
         /// The bytes per value, including its key.
         const VALUE: u64 = 64;
-        (self.size() as u64).saturating_mul(VALUE)
+        self.size() as u64 * VALUE
     }
 }

@@ -326,7 +326,7 @@ impl Step<'_, '_> {
             Number::Unknown | Number::Known { .. } => None,
         };
         let offset = more.and_then(|more| more.checked_add_signed(offset));
-        let is_whole = usize::from(bytes) == usize::from(dst.count).saturating_mul(4);
+        let is_whole = usize::from(bytes) == usize::from(dst.count) * 4;
         let Some(first) = offset.filter(|_| is_pointer && is_whole) else {
             return SmallVec::new();
         };

@@ -141,7 +141,7 @@ impl Half {
                 run.instructions.end == index && still_has(context, here, variable, run)
             });
             if let Some(run) = last {
-                run.instructions.end = index.saturating_add(1);
+                run.instructions.end = index + 1;
                 continue;
             }
             let (given, entry) = match self.sought {
@@ -152,19 +152,19 @@ impl Half {
                 continue;
             }
             let search = search.get_or_insert_with(|| {
-                looked_at = looked_at.saturating_add(here.size());
+                looked_at += here.size();
                 Search::new(here, &context.expressions, known)
             });
             let is_here = |value: &KeptValue| !value.dwords.iter().any(Recipe::has_argument);
             let value = kept_value(context.code, search, given, entry).filter(is_here);
             if let Some(value) = value {
                 runs.push(Run {
-                    instructions: index..index.saturating_add(1),
+                    instructions: index..index + 1,
                     value,
                 });
             }
         }
-        looked_at.saturating_add(search.map_or(0, |search| search.looked_at()))
+        looked_at + search.map_or(0, |search| search.looked_at())
     }
 }
 

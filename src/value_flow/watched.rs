@@ -94,7 +94,7 @@ impl Schedule {
                 let numbers = numbered(&covered.addresses);
                 most = most.checked_sub(numbers.len())?;
                 for index in numbers.clone() {
-                    let is_last = index.saturating_add(1) == numbers.end;
+                    let is_last = index + 1 == numbers.end;
                     let may_go_off = || {
                         let instruction = instructions.get(index);
                         instruction.is_some_and(|one| {
