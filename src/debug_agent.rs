@@ -122,7 +122,7 @@ impl Log {
             }
             if let Some((prefix, wave)) = first_line(&line) {
                 if !readers.contains_key(prefix) && readers.len() == PREFIXES {
-                    log.skipped = log.skipped.saturating_add(1);
+                    log.skipped += 1;
                     continue;
                 }
                 let index = log.waves.len();
@@ -159,14 +159,14 @@ impl Log {
                 readers.insert(prefix, Reader { index, part });
                 log.waves.push(wave);
             } else if !is_read {
-                log.skipped = log.skipped.saturating_add(1);
+                log.skipped += 1;
             }
         }
         // A block without an address is useless.
         log.waves
             .retain(|wave| wave.pc != 0 || wave.reason != NO_WAVE);
         log.join_events();
-        log.skipped = log.skipped.saturating_add(log.drop_cut_lines());
+        log.skipped += log.drop_cut_lines();
         if let Some(reader) = last
             && reader.part == Part::Registers
             && let Some(wave) = log.waves.get_mut(reader.index)
@@ -230,8 +230,8 @@ impl Log {
             let size = wave.wave_size().map(|size| size.lanes() as usize);
             let before = wave.vectors.len();
             wave.vectors.retain(|_, lanes| Some(lanes.len()) == size);
-            let cut = before.saturating_sub(wave.vectors.len());
-            dropped = dropped.saturating_add(cut as u64);
+            let cut = before - wave.vectors.len();
+            dropped += cut as u64;
         }
         dropped
     }
@@ -309,13 +309,13 @@ impl LoggedWave {
                 (None, Some(to)) => snapshot.set_unnumbered(to, *value).is_ok(),
                 (None, None) => false,
             };
-            left_out = left_out.saturating_add(u64::from(!is_set));
+            left_out += u64::from(!is_set);
         }
         for (name, lanes) in &self.vectors {
             let lanes: Vec<Option<u32>> = lanes.iter().copied().map(Some).collect();
             let register = Register::from_name(name, Some(size));
             let is_set = register.is_some_and(|to| snapshot.set_lanes(to, &lanes).is_ok());
-            left_out = left_out.saturating_add(u64::from(!is_set));
+            left_out += u64::from(!is_set);
         }
         for (address, bytes) in &self.local {
             snapshot.add_memory(Memory::Local, *address, bytes)?;

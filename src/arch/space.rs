@@ -118,7 +118,7 @@ impl AddressSpace {
     #[must_use]
     pub const fn address_size_in_bits(self, process_address_bytes: u8) -> u32 {
         if self.row().process_sized {
-            (process_address_bytes as u32).saturating_mul(8)
+            process_address_bytes as u32 * 8
         } else {
             32
         }

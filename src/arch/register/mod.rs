@@ -188,9 +188,9 @@ impl Register {
             if !self.is_vector() {
                 return (None, bits.clone());
             }
-            let start = number.saturating_mul(32);
+            let start = number * 32;
             let end = start.saturating_add(32).min(bits.end);
-            let within = bits.start.max(start).saturating_sub(start)..end.saturating_sub(start);
+            let within = bits.start.max(start) - start..end - start;
             (u8::try_from(number).ok().map(Lane), within)
         })
     }
