@@ -135,9 +135,7 @@ fn line(function: &AnnotateFunction) -> String {
 
 /// Returns a share of a whole, in tenths of a percent.
 fn percent(part: u64, whole: u64) -> String {
-    let tenths = u128::from(part)
-        .saturating_mul(1000)
-        .checked_div(whole.into());
+    let tenths = (u128::from(part) * 1000).checked_div(whole.into());
     let tenths = tenths.unwrap_or(1000);
     format!("{}.{} %", tenths / 10, tenths % 10)
 }

@@ -209,10 +209,7 @@ fn print_function_infos(object: &ObjectDocument, out: &mut dyn Write) -> Result<
             format!("{own}/{all}")
         };
         let scratch = [own, all].map(|resources| or_dash(resources.private_segment_size));
-        let calls = function
-            .calls
-            .len()
-            .saturating_add(function.indirect_calls.len());
+        let calls = function.calls.len() + function.indirect_calls.len();
         let mut row = vec![bold(&function.name)];
         row.extend(cells([
             registers(own.sgprs, all.sgprs),

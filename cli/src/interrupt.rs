@@ -25,7 +25,7 @@ pub fn handle_signals() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     // Signals that are already ignored, for example by `nohup`, stay ignored.
     let handled = [SIGHUP, SIGINT, SIGTERM].into_iter();
-    let handled = handled.filter(|signal| ignored >> signal.saturating_sub(1) & 1 == 0);
+    let handled = handled.filter(|signal| ignored >> (signal - 1) & 1 == 0);
     let mut signals = Signals::new(handled)?;
     std::thread::Builder::new()
         .name("signals".to_owned())
@@ -33,7 +33,7 @@ pub fn handle_signals() -> io::Result<()> {
             if let Some(signal) = signals.forever().next() {
                 let _abandoned = abandon();
                 #[expect(clippy::exit, reason = "whoever interrupts the command ends it")]
-                std::process::exit(128_i32.saturating_add(signal));
+                std::process::exit(128 + signal);
             }
         })?;
     Ok(())

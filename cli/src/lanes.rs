@@ -147,7 +147,7 @@ pub(crate) fn ranges(lanes: &[u8]) -> String {
             (1, every_other) if every_other >= LEAST => (every_other, true),
             (next_to_it, _) => (next_to_it.max(1), false),
         };
-        let last = rest.get(count.saturating_sub(1)).copied().unwrap_or(first);
+        let last = rest.get(count - 1).copied().unwrap_or(first);
         if !text.is_empty() {
             text.push_str(", ");
         }

@@ -102,7 +102,7 @@ impl ObjectFile {
     /// Returns a meter for work on the file and its packages.
     pub(crate) fn meter(&self, limits: &Limits) -> Arc<Meter> {
         let lengths = self.packages.iter().map(|package| package.contents.len());
-        let length = lengths.fold(self.contents.len(), usize::saturating_add);
+        let length = self.contents.len() + lengths.sum::<usize>();
         Arc::new(Meter::new(limits, length as u64))
     }
 

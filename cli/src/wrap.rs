@@ -32,16 +32,16 @@ pub(crate) fn filled(text: &str, before: usize, width: usize) -> String {
     let mut column = before;
     for word in text.split(' ') {
         let length = word.chars().count();
-        if !filled.is_empty() && column.saturating_add(length).saturating_add(1) > width {
+        if !filled.is_empty() && column + length + 1 > width {
             filled.push('\n');
             filled.push_str(INDENT);
             column = INDENT.len();
         } else if !filled.is_empty() {
             filled.push(' ');
-            column = column.saturating_add(1);
+            column += 1;
         }
         filled.push_str(word);
-        column = column.saturating_add(length);
+        column += length;
     }
     filled
 }

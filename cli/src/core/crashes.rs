@@ -133,7 +133,7 @@ fn print_tree(tree: &[TreeNode], out: &mut dyn Write) -> Result<(), Failure> {
             0 => String::new(),
             faulted => faulted.to_string(),
         };
-        let indent = node.depth.saturating_mul(2);
+        let indent = node.depth * 2;
         writeln!(
             out,
             "{:>cores$}  {:>waves$}  {faulted:>stopped$}  {:indent$}{}",

@@ -239,7 +239,7 @@ impl Found<'_> {
         below.first.map(|first| {
             let message = match below.skipped {
                 1 => first,
-                count => format!("{first}; and {} more", count.saturating_sub(1)),
+                count => format!("{first}; and {} more", count - 1),
             };
             ProblemDocument::of(
                 format!("--object-path {}", Untrusted::from(folder)),

@@ -49,7 +49,7 @@ impl<'s> Session<'s> {
                     targets.push(CompletionItem {
                         label: Untrusted::from(name).to_string(),
                         kind,
-                        start: numbering.column(units_of(before).saturating_add(1)),
+                        start: numbering.column(units_of(before) + 1),
                         length: units_of(&word),
                     });
                 }
@@ -99,7 +99,7 @@ fn first_units(text: &str, units: usize) -> &str {
         None => false,
     };
     let last = text.char_indices().take_while(fits).last();
-    let end = last.map_or(0, |(at, one)| at.saturating_add(one.len_utf8()));
+    let end = last.map_or(0, |(at, one)| at + one.len_utf8());
     text.get(..end).unwrap_or_default()
 }
 
@@ -146,7 +146,7 @@ fn add_members(types: &TypeTable, ty: TypeId, depth: usize, names: &mut Vec<Stri
         match &member.name {
             Some(name) if !member.is_base => names.push(name.clone()),
             // Members of a base or of an unnamed structure are named like direct members.
-            _ if depth < DEEPEST => add_members(types, member.ty, depth.saturating_add(1), names),
+            _ if depth < DEEPEST => add_members(types, member.ty, depth + 1, names),
             _ => {}
         }
     }

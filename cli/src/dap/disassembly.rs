@@ -73,7 +73,7 @@ impl<'s> Session<'s> {
         let back = usize::try_from(skipped.min(0).unsigned_abs()).unwrap_or(0);
         let before = code.before(wanted, back);
         // An editor expects exactly the requested number of instructions, even if they would start before the code.
-        let missing = back.saturating_sub(before.len());
+        let missing = back - before.len();
         let first = before.first().copied().unwrap_or(wanted);
         let mut listed: Vec<DisassembledInstruction> = (1..=missing)
             .rev()
@@ -154,7 +154,7 @@ impl Code<'_, '_> {
                 part.push(at);
                 at = at.saturating_add(self.length(at));
             }
-            known = known.saturating_add(part.len());
+            known += part.len();
             parts.push(part);
             end = start;
         }

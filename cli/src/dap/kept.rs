@@ -31,7 +31,7 @@ impl Kept {
             return Ok(Rc::clone(known));
         }
         let variables: Rc<[VariableDocument]> = read()?.into();
-        self.0.truncate(MOST.saturating_sub(1));
+        self.0.truncate(MOST - 1);
         self.0.push_front((id, Rc::clone(&variables)));
         Ok(variables)
     }

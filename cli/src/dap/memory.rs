@@ -189,7 +189,7 @@ fn memory(access: &Access<'_>, reference: &Reference, count: u64) -> Vec<u8> {
     let mut found = Vec::new();
     while (found.len() as u64) < count {
         let at = reference.address.wrapping_add(found.len() as u64);
-        let rest = count.saturating_sub(found.len() as u64);
+        let rest = count - found.len() as u64;
         let step = rest.min(STEP);
         match read_at(at, step) {
             Some(bytes) => found.extend(bytes),

@@ -117,7 +117,7 @@ impl<'c> Connection<'c> {
             .take(length.min(MOST))
             .read_to_end(&mut body)?;
         if length > MOST {
-            let rest = length.saturating_sub(MOST);
+            let rest = length - MOST;
             std::io::copy(&mut (&mut self.input).take(rest), &mut std::io::sink())?;
             let message = format!("a message of {length} bytes is too long: {MOST} are read");
             return Ok(Received::Malformed(message));
@@ -146,7 +146,7 @@ impl<'c> Connection<'c> {
                 (Body::Error { error }, Some(text))
             }
         };
-        self.seq = self.seq.saturating_add(1);
+        self.seq += 1;
         self.send(&Response {
             seq: self.seq,
             kind: "response",
@@ -160,7 +160,7 @@ impl<'c> Connection<'c> {
 
     /// Sends an event.
     pub(super) fn event(&mut self, event: Event) -> std::io::Result<()> {
-        self.seq = self.seq.saturating_add(1);
+        self.seq += 1;
         self.send(&EventMessage {
             seq: self.seq,
             kind: "event",

@@ -48,7 +48,7 @@ impl<'s> Session<'s> {
                     local: self.sources.path(&file.path, folder.as_deref()),
                     warned: 0,
                 });
-                let number = self.files.len().saturating_sub(1);
+                let number = self.files.len() - 1;
                 if is_found {
                     let source = self.described(number)?;
                     self.events.push(Event::LoadedSource {

@@ -36,7 +36,7 @@ impl<'s> Session<'s> {
             let mut room = MOST;
             sorted.retain(|(rank, wave)| {
                 let is_listed = *rank < 4 && room > 0;
-                room = room.saturating_sub(usize::from(is_listed));
+                room -= usize::from(is_listed);
                 is_listed || self.seen.contains(&wave.index)
             });
         }

@@ -33,7 +33,7 @@ pub(super) fn summary(lanes: &[LaneDocument]) -> String {
     for lane in shown {
         let text = lane_text(lane);
         match values.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, count)) => *count = count.saturating_add(1),
+            Some((_, count)) => *count += 1,
             None => values.push((text, 1)),
         }
     }

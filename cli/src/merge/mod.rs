@@ -149,7 +149,7 @@ impl<'m> Merge<'m> {
                     wrong = 0;
                     continue;
                 }
-                wrong = wrong.saturating_add(1);
+                wrong += 1;
                 if wrong == MOST_WRONG {
                     let message = "the rest of the file is not read; records are from verify --format jsonl or core --format jsonl";
                     Failure::in_file(input_name(path), message).report(self.err);
@@ -190,24 +190,24 @@ impl<'m> Merge<'m> {
         };
         match &record {
             Record::Folder(folder) => {
-                self.of_files = self.of_files.saturating_add(1);
+                self.of_files += 1;
                 let key = (folder.left_out, folder.folder.clone());
                 let known = self.folders.entry(key).or_insert_with(|| folder.clone());
                 known.add(folder);
                 return Ok(true);
             }
             Record::Finding(finding) => {
-                self.of_files = self.of_files.saturating_add(1);
+                self.of_files += 1;
                 self.has_errors |= finding.finding.severity == Severity::Error;
             }
             Record::File(file) => {
-                self.of_files = self.of_files.saturating_add(1);
+                self.of_files += 1;
                 self.is_incomplete |= !file.unreadable.is_empty();
                 self.is_any |= file.objects > 0 || !file.unreadable.is_empty();
             }
-            Record::Wave(_) => self.of_cores = self.of_cores.saturating_add(1),
+            Record::Wave(_) => self.of_cores += 1,
             Record::Error(error) => {
-                self.of_errors = self.of_errors.saturating_add(1);
+                self.of_errors += 1;
                 self.is_any = true;
                 match error.error {
                     Some(_) => self.is_incomplete = true,

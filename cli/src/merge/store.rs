@@ -87,7 +87,7 @@ impl Store {
             hash: hasher.finish(),
             place,
         });
-        self.length = self.length.saturating_add(line.len() as u64);
+        self.length += line.len() as u64;
         Ok(())
     }
 
@@ -139,7 +139,7 @@ impl Store {
             let mut lines = Vec::with_capacity(group.len());
             for line in group {
                 let text = read(&mut reader, line, at).map_err(&wrong)?;
-                at = line.offset.saturating_add(line.length as u64);
+                at = line.offset + line.length as u64;
                 lines.push((line.place, text));
             }
             let name = group.first().and_then(|line| self.files.get(line.file));

@@ -90,7 +90,7 @@ impl Use<'_> {
             Use::Written(place, _, written) => {
                 written.baseline.add(file, &place.name(&file.path));
                 let findings = core::mem::take(&mut file.findings).len() as u64;
-                written.findings = written.findings.saturating_add(findings);
+                written.findings += findings;
             }
         }
     }
@@ -209,7 +209,7 @@ fn list(
         }
         match files.len() {
             0 | 1 => {}
-            others => write!(err, " and {} more", others.saturating_sub(1))?,
+            others => write!(err, " and {} more", others - 1)?,
         }
         writeln!(err)?;
     }

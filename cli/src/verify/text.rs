@@ -60,7 +60,7 @@ pub(super) fn print(document: &VerifyDocument, out: &mut dyn Write) -> Result<()
     for file in &document.files {
         let mut text = String::new();
         if !is_grouped {
-            text.reserve(file.findings.len().saturating_mul(USUAL));
+            text.reserve(file.findings.len() * USUAL);
             for finding in &file.findings {
                 let _ = write_finding(&mut text, file, finding);
             }

@@ -30,7 +30,7 @@ impl Printer<'_> {
             "none" => writeln!(out, "{}", filled(&text, 0, self.width))?,
             kind => {
                 let kind = kind.replace('-', " ");
-                let before = kind.chars().count().saturating_add(2);
+                let before = kind.chars().count() + 2;
                 let text = filled(&text, before, self.width);
                 writeln!(out, "{ALARM}{kind}{ALARM:#}: {text}")?;
             }
