@@ -204,7 +204,7 @@ pub unsafe extern "C" fn hetdwarf_object_kernel_initial_registers(
                 first: known.first.into(),
                 count,
                 first_bit: bits.map_or(0, |bits| bits.start.into()),
-                bit_count: bits.map_or(count.saturating_mul(32), |bits| {
+                bit_count: bits.map_or(count * 32, |bits| {
                     bits.end.saturating_sub(bits.start).into()
                 }),
                 kernarg_offset: known.kernarg_offset.map_or(u64::MAX, Into::into),

@@ -36,7 +36,7 @@ pub(crate) use sized;
 
 fn check_size<T: Sized_>(size: usize) -> Answer<()> {
     // A size that is far too large indicates uninitialized memory, and not a later version.
-    let most = size_of::<T>().saturating_mul(16);
+    let most = size_of::<T>() * 16;
     if size < T::FIRST || size > most || !size.is_multiple_of(align_of::<usize>()) {
         return Err(Fault::argument(format!("{}: size is {size}", T::NAME)));
     }

@@ -125,7 +125,7 @@ unsafe fn fill(
                     place = place.byte_add(size);
                 }
             }
-            sum = sum.saturating_add(1);
+            sum += 1;
         }
     }
     if !first.is_null() {

@@ -112,7 +112,7 @@ impl LaneTextStore {
         }
         if self.places.len() <= value {
             let none = [core::ptr::null(); LANES];
-            self.places.resize(value.saturating_add(1), none);
+            self.places.resize(value + 1, none);
         }
         let Some(places) = self.places.get_mut(value) else {
             return;

@@ -193,7 +193,7 @@ impl CoreWave {
         CoreWave {
             core: Arc::clone(core),
             position: wave.index(),
-            index: wave.index().saturating_add(1),
+            index: wave.index() + 1,
             pc: wave.pc().into(),
             exec: wave.exec(),
             wave_size: wave.wave_size().lanes().into(),

@@ -269,7 +269,7 @@ impl Frame {
         let bits = self.data.get().ask_frame(py, self.index, ask)?;
         let number = |start: usize, bytes: &[u8]| -> Option<u128> {
             let (start, mut word) = (start as u64 * 8, [0; 16]);
-            let range = start..start.saturating_add(bytes.len() as u64 * 8);
+            let range = start..start + bytes.len() as u64 * 8;
             let is_lost =
                 bits.undefined.overlaps(range.clone()) || bits.unavailable.overlaps(range);
             word.get_mut(..bytes.len())?.copy_from_slice(bytes);

@@ -98,7 +98,7 @@ fn look_up(
             problem.get_or_insert_with(|| error.clone());
         }
         answers.push(found.frames.iter().map(SourceFrame::from).collect());
-        answers.len().saturating_sub(1)
+        answers.len() - 1
     });
     match problem {
         Some(error) => Err(error.into()),

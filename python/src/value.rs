@@ -27,11 +27,11 @@ const VALUES: usize = 1 << 16;
 fn cut(bytes: &[u8], start: u64, size: u64) -> Vec<u8> {
     let (first, shift) = (usize::try_from(start / 8).unwrap_or(usize::MAX), start % 8);
     // Types of a damaged file may be larger than their values.
-    let left = (bytes.len() as u64).saturating_mul(8).saturating_sub(start);
+    let left = (bytes.len() as u64 * 8).saturating_sub(start);
     let count = usize::try_from(size.min(left).div_ceil(8)).unwrap_or(0);
     let byte = |at: usize| u16::from(bytes.get(first.saturating_add(at)).copied().unwrap_or(0));
     let mut found: Vec<u8> = (0..count)
-        .map(|at| ((byte(at) | byte(at.saturating_add(1)) << 8) >> shift).to_le_bytes()[0])
+        .map(|at| ((byte(at) | byte(at + 1) << 8) >> shift).to_le_bytes()[0])
         .collect();
     if let (1..8, Some(last)) = (size % 8, found.last_mut()) {
         *last &= (1u8 << (size % 8)) - 1;
@@ -50,7 +50,7 @@ pub fn to_python(
         py,
         types,
         bits,
-        left: Cell::new(VALUES.saturating_add(bits.bytes.len())),
+        left: Cell::new(VALUES + bits.bytes.len()),
     };
     converter.value(ty, 0, bit_field, DEPTH)
 }
@@ -115,7 +115,7 @@ impl Converter<'_, '_> {
         let end = start.saturating_add(size);
         let is_lost = self.bits.undefined.overlaps(start..end)
             || self.bits.unavailable.overlaps(start..end)
-            || end > (self.bits.bytes.len() as u64).saturating_mul(8);
+            || end > self.bits.bytes.len() as u64 * 8;
         if is_lost && size > 0 {
             return Ok(self.py.None());
         }
@@ -163,7 +163,7 @@ impl Converter<'_, '_> {
 
     /// Returns the size of a type in bits; the size of the remaining data if unknown.
     fn size_or_all(&self, ty: TypeId, start: u64) -> u64 {
-        let all = (self.bits.bytes.len() as u64).saturating_mul(8);
+        let all = self.bits.bytes.len() as u64 * 8;
         let left = all.saturating_sub(start);
         display::size_in_bits(self.types, ty)
             .unwrap_or(left)
@@ -229,7 +229,7 @@ impl Converter<'_, '_> {
         let count = first.count.unwrap_or(most).min(most);
         let list = PyList::empty(self.py);
         for index in 0..count {
-            let at = start.saturating_add(index.saturating_mul(step));
+            let at = start + index * step;
             list.append(self.array(element, rest, (at, end), depth)?)?;
         }
         list.into_py_any(self.py)

@@ -316,7 +316,7 @@ impl Variable {
             None => self.found.ty,
         };
         let bytes = value::to_bytes(&self.types, ty, value)?;
-        let bit_size = (bytes.len() as u64).saturating_mul(8);
+        let bit_size = bytes.len() as u64 * 8;
         let place = move |frame: &StopFrame<'_, '_, '_>| {
             place::destination(frame, position, lane, bit_size)
         };

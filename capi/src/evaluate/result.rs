@@ -157,7 +157,7 @@ impl Answered {
             }
             Storage::Constant(bytes) => hetdwarf_place {
                 storage: HETDWARF_STORAGE_IMPLICIT,
-                bit_size: (bytes.len() as u64).saturating_mul(8),
+                bit_size: bytes.len() as u64 * 8,
                 bytes: bytes.as_ptr(),
                 ..none
             },
