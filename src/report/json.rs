@@ -42,7 +42,7 @@ fn write(document: &impl Serialize, formatter: impl Formatter) -> serde_json::Re
     let mut text = Vec::with_capacity(128);
     document.serialize(&mut Serializer::with_formatter(&mut text, Safe(formatter)))?;
     // serde_json writes UTF-8, and so do the escapes.
-    Ok(String::from_utf8(text).unwrap_or_default())
+    String::from_utf8(text).map_err(serde::ser::Error::custom)
 }
 
 /// Writes a document of one line that another writer produced, with the escapes of [`to_json`]. All other characters stay unchanged.
