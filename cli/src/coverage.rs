@@ -188,18 +188,15 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     percent_with_digits(part, whole, 1)
 }
 
-/// Returns a share of a whole, in percent with this many digits after the point, at least one.
+/// Returns a share of a whole, in percent with this many digits after the point, from one to nine.
 pub(crate) fn percent_with_digits(part: u64, whole: u64, digits: u8) -> String {
+    debug_assert!((1..=9).contains(&digits));
     let (part, whole) = (u128::from(part), u128::from(whole));
-    let unit = 10_u128.saturating_pow(digits.into());
-    let all = unit.saturating_mul(100);
-    let rounded = part.saturating_mul(all).saturating_add(whole / 2);
+    let unit = 10_u128.pow(digits.into());
+    let all = unit * 100;
+    let rounded = part * all + whole / 2;
     // Only complete coverage is shown as 100 %.
-    let most = if part < whole {
-        all.saturating_sub(1)
-    } else {
-        u128::MAX
-    };
+    let most = if part < whole { all - 1 } else { u128::MAX };
     let share = rounded.checked_div(whole).map(|share| share.min(most));
     let parts = share.and_then(|share| Some((share.checked_div(unit)?, share.checked_rem(unit)?)));
     match parts {

@@ -59,7 +59,7 @@ pub(crate) fn run(
     // The code objects and the answers about them share the memory limit.
     let opened = found.bytes.iter().flatten().count() as u64;
     let mut limits = limits;
-    limits.memory /= opened.saturating_add(1);
+    limits.memory /= opened + 1;
     let meter = Meter::new(&limits, length);
     let objects = open(&found, &limits);
     let programs = load(&objects);

@@ -49,7 +49,7 @@ impl Reader<'_> {
     pub(super) fn go_on(&mut self) {
         /// The number of samples in some tens of megabytes.
         const SAMPLES: u32 = 1 << 15;
-        self.since = self.since.saturating_add(1);
+        self.since += 1;
         if self.since >= SAMPLES {
             self.since = 0;
             (self.release)();

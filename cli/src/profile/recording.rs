@@ -133,7 +133,7 @@ impl Recording {
     /// Discards a sample.
     pub(super) fn discard(&mut self, reason: &'static str) {
         let count = self.discarded.entry(reason).or_default();
-        *count = count.saturating_add(1);
+        *count += 1;
     }
 
     /// Returns the number of a code object.

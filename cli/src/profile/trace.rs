@@ -107,7 +107,7 @@ impl Recording {
             kernel: None,
             address,
         });
-        let text = row.instruction.len().saturating_add(row.source.len());
+        let text = row.instruction.len() + row.source.len();
         meter.hold(2 * (text + 2 * size_of::<String>()) as u64)?;
         if let Some(process) = self.process(scope) {
             sample.text = u32::try_from(process.instructions.len()).ok();
