@@ -95,8 +95,7 @@ pub(super) fn cfa(context: &Context<'_>, state: &State) -> RowRule {
     RowRule::Cfa {
         register: numbered_scalar(n),
         shift,
-        plus: i64::from(plus)
-            .saturating_neg()
+        plus: (-i64::from(plus))
             .checked_shl(shift.unsigned_abs().into())
             .unwrap_or(0),
         space,
