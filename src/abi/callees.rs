@@ -165,7 +165,7 @@ fn leave_out_overlapping(functions: &BTreeMap<u64, Callee<'_>>) {
         let last = address.saturating_add(length);
         covered = covered.saturating_add(last.saturating_sub(end.max(*address)));
         end = end.max(last);
-        let sum = read.saturating_add(length);
+        let sum = read + length;
         if sum <= covered.saturating_mul(TIMES) {
             read = sum;
         } else {

@@ -194,7 +194,8 @@ pub(super) fn quoted(text: &str, quote: char) -> Result<(Vec<u8>, usize), QueryE
                 let next = characters.peek().and_then(|(_, c)| c.to_digit(radix));
                 let Some(digit) = next else { break };
                 characters.next();
-                value = value.saturating_mul(radix).saturating_add(digit);
+                // Eight hexadecimal digits have 32 bits.
+                value = value * radix + digit;
             }
             value
         };

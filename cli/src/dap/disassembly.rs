@@ -79,7 +79,7 @@ impl<'s> Session<'s> {
             .rev()
             .take(count)
             .map(|number| {
-                let before = (number as u64).saturating_mul(4);
+                let before = number as u64 * 4;
                 let ProcessAddress(address) = load.to_process(CodeAddress(first));
                 DisassembledInstruction {
                     address: format!("{:#x}", address.saturating_sub(before)),
