@@ -1,5 +1,6 @@
 //! Implements `hetdwarf unwind`.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -192,6 +193,7 @@ pub(crate) fn print(
         }
     }
     writeln!(out, "{}", document.message)?;
+    print_corrected(document, out)?;
     print_limit(&document.completeness, out)?;
     let mut calls = document
         .frames
@@ -210,6 +212,41 @@ pub(crate) fn print(
     });
     if let Some(items) = items {
         writeln!(out, "lanes and work-items: {items}")?;
+    }
+    Ok(())
+}
+
+/// Prints the names of the wrong rules, once for all frames with the same ones.
+fn print_corrected(document: &UnwindDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    /// The most names that are printed.
+    const MOST: usize = 4;
+    let mut frames: BTreeMap<Vec<&str>, Vec<usize>> = BTreeMap::new();
+    for UnwindFrame { frame, call, .. } in &document.frames {
+        let rules = call.as_ref().map_or(&[][..], |call| &call.corrected);
+        if !rules.is_empty() {
+            let names = rules.iter().map(|rule| match rule.name.as_str() {
+                "cfa" => "the CFA",
+                "pc" => "the return address",
+                register => register,
+            });
+            frames.entry(names.collect()).or_default().push(frame.index);
+        }
+    }
+    for (names, frames) in frames {
+        let noun = if frames.len() == 1 { "frame" } else { "frames" };
+        let frames = super::core::numbers(&frames, false);
+        let left = names.len().saturating_sub(MOST);
+        let more = if left > 0 {
+            format!(" and {left} more")
+        } else {
+            String::new()
+        };
+        let shown: Vec<_> = names.into_iter().take(MOST).collect();
+        let names = shown.join(", ");
+        writeln!(
+            out,
+            "{noun} {frames}: the call frame information of {names}{more} is wrong; the machine code was used"
+        )?;
     }
     Ok(())
 }

@@ -130,11 +130,19 @@ fn object_by(producer: &str, functions: Vec<Entry>, saved: bool) -> Vec<u8> {
     entries.extend(functions);
     let (abbreviations, info) = debug_info(&entries);
     code_object(&[
-        (".text", &[0; 128]),
+        (".text", &text()),
         (".debug_abbrev", &abbreviations),
         (".debug_info", &info),
         (".debug_frame", &frames(saved)),
     ])
+}
+
+/// Returns the machine code, in which `leaf` copies s4 to s20 and overwrites it.
+fn text() -> Vec<u8> {
+    // s_nop 0; s_mov_b32 s20, s4; s_mov_b32 s4, 7.
+    let mut words = [0xbf80_0000_u32; 32];
+    (words[17], words[18]) = (0xbe94_0004, 0xbe84_0087);
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// Returns a call site that returns to `returns` and calls the entry `callee`, with a value for s4.

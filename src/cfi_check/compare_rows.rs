@@ -16,9 +16,19 @@ use super::step::Context;
 use crate::abi::Convention;
 use crate::isa::{Effect, Instruction, MachineRegister, ScalarOp};
 
+/// The instructions that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All that can be reached.
+    All,
+    /// The one at an address.
+    One(u64),
+}
+
 /// Compares each reached instruction with its row.
 struct Comparer<'c, 'x> {
     context: &'c Context<'x>,
+    extent: Extent,
     rows: core::iter::Peekable<core::slice::Iter<'c, DecodedRow>>,
     returns: &'c [u64],
     /// The start of the row that was compared last. `None` if more than the registers in `changed` has changed since.
@@ -27,10 +37,11 @@ struct Comparer<'c, 'x> {
     findings: Findings,
 }
 
-/// Follows the function, and compares each reached instruction with its row.
-pub(super) fn compare_all(
+/// Follows the function, and compares the reached instructions with their rows.
+pub(super) fn compare(
     context: &Context<'_>,
     rows: &[DecodedRow],
+    extent: Extent,
     findings: &mut Findings,
 ) -> Result<(), SkipReason> {
     let returns: Vec<u64> = (context.code.jumps())
@@ -39,6 +50,7 @@ pub(super) fn compare_all(
         .collect();
     let comparer = flow::visit(context, || Comparer {
         context,
+        extent,
         rows: rows.iter().peekable(),
         returns: &returns,
         compared: None,
@@ -63,6 +75,11 @@ impl Visitor for Comparer<'_, '_> {
         let Some(row) = self.rows.peek() else {
             return;
         };
+        if let Extent::One(address) = self.extent
+            && !(instruction.address..instruction.end()).contains(&address)
+        {
+            return;
+        }
         let place = Place {
             start: instruction.address,
             end: instruction.end(),

@@ -88,6 +88,7 @@ mod findings;
 mod flow;
 mod mask;
 mod memory;
+mod remedy;
 mod rule;
 mod slot;
 mod state;
@@ -108,6 +109,7 @@ use crate::isa::{Decoder, Instruction, KnownInstructions};
 use crate::limits::Limits;
 use crate::machine_flow::Code;
 use crate::meter::Meter;
+use compare_rows::Extent;
 use decode_row::{DecodedRow, RowReader};
 use findings::{Findings, Place, Wrong};
 use step::Context;
@@ -192,6 +194,18 @@ impl<'a> Machine<'a> {
         self.check_within(function, &mut KnownInstructions::default(), meter)
     }
 
+    /// Checks only the row at an address, within a budget. The expected rules hold at this address. If the budget is exceeded, there are no
+    /// contradictions.
+    pub(crate) fn check_at(
+        &self,
+        address: u64,
+        function: &FunctionCode<'_>,
+        meter: &Meter,
+    ) -> Report {
+        let known = &mut KnownInstructions::default();
+        self.check_some(Extent::One(address), function, known, meter)
+    }
+
     /// Checks as [`Machine::check`] does, within a budget. If the budget is exceeded, the function has no contradictions.
     ///
     /// * `known`: the decoded instructions of other functions of the machine.
@@ -201,9 +215,20 @@ impl<'a> Machine<'a> {
         known: &mut KnownInstructions,
         meter: &Meter,
     ) -> Report {
+        self.check_some(Extent::All, function, known, meter)
+    }
+
+    fn check_some(
+        &self,
+        extent: Extent,
+        function: &FunctionCode<'_>,
+        known: &mut KnownInstructions,
+        meter: &Meter,
+    ) -> Report {
         let mut findings = Findings::default();
         let held = meter.bytes();
-        let skip_reason = self.check_into(function, known, meter, &mut findings).err();
+        let checked = self.check_into(extent, function, known, meter, &mut findings);
+        let skip_reason = checked.err();
         meter.release(meter.bytes().saturating_sub(held));
         Report {
             contradictions: findings.into_sorted(),
@@ -213,6 +238,7 @@ impl<'a> Machine<'a> {
 
     fn check_into(
         &self,
+        extent: Extent,
         function: &FunctionCode<'_>,
         known: &mut KnownInstructions,
         meter: &Meter,
@@ -233,7 +259,9 @@ impl<'a> Machine<'a> {
         (meter.work(most as u64).and(kept)).map_err(|_| SkipReason::Budget)?;
         let instructions = (decoder.decode_all_known(function.code, start, known))
             .map_err(|_| SkipReason::Undecodable)?;
-        check_boundaries(&rows, &instructions, findings);
+        if extent == Extent::All {
+            check_boundaries(&rows, &instructions, findings);
+        }
         if rows.iter().all(|row| !row.has_caller || row.cfa.is_none()) {
             return Err(SkipReason::NoCaller);
         }
@@ -250,7 +278,7 @@ impl<'a> Machine<'a> {
             start,
             meter,
         };
-        compare_rows::compare_all(&context, &rows, findings)
+        compare_rows::compare(&context, &rows, extent, findings)
     }
 }
 

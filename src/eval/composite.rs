@@ -3,12 +3,11 @@
 use super::machine::Machine;
 use super::stack::Entry;
 use crate::error::{ErrorKind, Result, SpecRule};
-use crate::limits::Limits;
 use crate::location::{Bounds, Composite, Incomplete, Location, Place, Storage};
 
 impl<'a> Machine<'_, '_, 'a> {
     fn bounds(&self) -> Bounds {
-        bounds(&self.context.limits)
+        Bounds::of(&self.context.limits)
     }
 
     #[inline(always)]
@@ -230,16 +229,6 @@ impl<'a> Machine<'_, '_, 'a> {
         }
         let (composite, _) = composite.complete();
         self.push(Entry::Location(at_start(composite)))
-    }
-}
-
-/// Returns the limits of composites.
-pub(super) fn bounds(limits: &Limits) -> Bounds {
-    // As large as the largest address space, in bits.
-    Bounds {
-        parts: limits.parts,
-        depth: limits.depth,
-        bits: 1 << 67,
     }
 }
 

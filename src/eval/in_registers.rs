@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 use fallible_iterator::FallibleIterator;
 
 use super::budget::Budget;
-use super::composite::{at_start, bounds};
+use super::composite::at_start;
 use super::context::{Context, Outcome, ResultKind};
 use super::machine::{execute, placed};
 use super::register;
@@ -15,7 +15,7 @@ use super::resolver::ExpressionBytes;
 use crate::arch::Register;
 use crate::error::{Error, Result};
 use crate::expr::{Cursor, Opcode, first_code, operations};
-use crate::location::{Composite, Incomplete, Location};
+use crate::location::{Bounds, Composite, Incomplete, Location};
 
 /// The maximum number of registers: 128 bits fit into this many scalar registers.
 const MOST: usize = 4;
@@ -173,7 +173,7 @@ fn in_frame<'a>(
         let append = || {
             budget.charge(1, context)?;
             budget.charge_places(&location, context)?;
-            let bounds = || bounds(&context.limits);
+            let bounds = || Bounds::of(&context.limits);
             let composite = match &mut composite {
                 None => match location.whole_register() {
                     Some(register) if fits(register, piece.bit_size) => {

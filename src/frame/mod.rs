@@ -47,4 +47,5 @@ pub(crate) use row::{REMEMBERED, RULES_PER_STEP};
 pub use row::{Row, Rows};
 pub use rule::{CfaRule, RegisterRule, RuleExpression};
 pub use stop::Stopped;
-pub use unwind::{CallFrame, CallStack, Unwind, unwind};
+pub use unwind::{CallFrame, CallStack, CorrectedRule, Unwind, unwind};
+pub(crate) use unwind::{CallerExec, Correction, Corrections, unwind_corrected};

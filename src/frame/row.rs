@@ -219,6 +219,25 @@ impl<'a> Rows<'a> {
         rows
     }
 
+    /// Returns a row with the rules of further instructions.
+    ///
+    /// # Errors
+    /// If an instruction is wrong.
+    pub(super) fn extend(
+        row: &Row<'a>,
+        cie: &Cie<'a>,
+        instructions: &'a [u8],
+        section: &'static str,
+    ) -> Result<Row<'a>> {
+        let mut rows = Rows::start(cie, section, instructions.len());
+        rows.row = row.clone();
+        rows.end = row.end;
+        rows.next_start = row.start;
+        rows.instructions = Instructions::new(instructions, 0, cie.address_size, section);
+        rows.next()?;
+        Ok(rows.row)
+    }
+
     /// Returns the rules after a CIE's initial instructions, as a row without addresses.
     ///
     /// # Errors

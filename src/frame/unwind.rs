@@ -3,8 +3,10 @@
 //! Nothing is copied: a caller's register is a location, built from the locations in the inner frames, and is read on demand. Source: HET A.6.4.
 
 mod call_frame;
+mod correction;
 
 use core::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use foldhash::HashMap;
@@ -22,6 +24,8 @@ use crate::meter::Meter;
 use crate::wave::Wave;
 pub use call_frame::CallFrame;
 use call_frame::Found;
+pub use correction::CorrectedRule;
+pub(crate) use correction::{CallerExec, Correction, Corrections};
 
 /// The starting point of unwinding.
 #[non_exhaustive]
@@ -85,6 +89,8 @@ impl<'c, 'a> Unwind<'c, 'a> {
 #[derive(Debug)]
 pub struct CallStack<'c, 'a> {
     unwind: Unwind<'c, 'a>,
+    /// The source of corrections, if wrong rules are to be replaced.
+    corrections: Option<Rc<dyn Corrections + 'c>>,
     frames: Vec<Activation<'a>>,
     stopped: Stopped,
     error: Option<Error>,
@@ -95,11 +101,16 @@ pub struct CallStack<'c, 'a> {
     nesting: Cell<u16>,
 }
 
+/// The row of a frame, and the correction that was applied to it.
+type CorrectedRow<'a> = (Option<Arc<KnownRow<'a>>>, Option<Arc<Correction>>);
+
 /// The known facts of one frame.
 #[derive(Debug)]
 struct Activation<'a> {
     address: FrameAddress,
     row: Option<Arc<KnownRow<'a>>>,
+    /// The correction that was applied to the row.
+    correction: Option<Arc<Correction>>,
     /// The computed CFA. While it is being computed, the error for a recursive request.
     cfa: RefCell<Option<Result<Location<'a>>>>,
     /// The location of the return address.
@@ -111,8 +122,18 @@ struct Activation<'a> {
 /// The frame at `pc` always exists. [`CallStack::stopped`] gives the reason why there are no more frames.
 #[must_use]
 pub fn unwind<'c, 'a>(start: Unwind<'c, 'a>, pc: impl Into<ProcessAddress>) -> CallStack<'c, 'a> {
+    unwind_corrected(start, pc, None)
+}
+
+/// Unwinds as [`unwind`] does, and replaces rules that the machine code contradicts.
+pub(crate) fn unwind_corrected<'c, 'a>(
+    start: Unwind<'c, 'a>,
+    pc: impl Into<ProcessAddress>,
+    corrections: Option<Rc<dyn Corrections + 'c>>,
+) -> CallStack<'c, 'a> {
     let mut stack = CallStack {
         unwind: start,
+        corrections,
         frames: Vec::new(),
         stopped: Stopped::NoCfi,
         error: None,
@@ -157,6 +178,24 @@ impl<'c, 'a> CallStack<'c, 'a> {
         self.error.as_ref()
     }
 
+    /// Replaces the rules of a row that are known to be wrong.
+    fn correct(
+        &self,
+        address: FrameAddress,
+        row: Option<Arc<KnownRow<'a>>>,
+    ) -> Result<CorrectedRow<'a>> {
+        let (Some(known), Some(corrections)) = (&row, &self.corrections) else {
+            return Ok((row, None));
+        };
+        let found = corrections.correction(address.lookup(), &known.cie)?;
+        let Some(correction) = found else {
+            return Ok((row, None));
+        };
+        let section = self.unwind.cfi.section().name();
+        let corrected = correction.apply(known, section, self.unwind.arena)?;
+        Ok((corrected.map(Arc::new).or(row), Some(correction)))
+    }
+
     /// Adds the frame at `pc`, an address of the code object. Returns the return address.
     fn push(&mut self, pc: u64) -> Result<u64, (Stopped, Option<Error>)> {
         let failed = |error: Error| {
@@ -176,9 +215,9 @@ impl<'c, 'a> CallStack<'c, 'a> {
             _ => FrameAddress::ReturnAddress(pc),
         };
         let row = (self.unwind.cfi).known_row(address.lookup(), self.unwind.meter);
-        let (row, error) = match row {
-            Ok(row) => (row, None),
-            Err(error) => (None, Some(error)),
+        let (row, correction, error) = match row.and_then(|row| self.correct(address, row)) {
+            Ok((row, correction)) => (row, correction, None),
+            Err(error) => (None, None, Some(error)),
         };
         let nothing = match &row {
             None => Some(Stopped::NoCfi),
@@ -188,10 +227,12 @@ impl<'c, 'a> CallStack<'c, 'a> {
         self.frames.push(Activation {
             address,
             row,
+            correction: correction.clone(),
             cfa: RefCell::new(None),
             return_address: None,
         });
-        if let Some(error) = error {
+        let without_caller = correction.and_then(|found| found.without_caller.clone());
+        if let Some(error) = error.or(without_caller) {
             return Err(failed(error));
         }
         if let Some(stopped) = nothing {

@@ -4,44 +4,20 @@
 use super::lane_pc::{LaneOrigin, LanePlace, Recovery, UnknownLane};
 use super::program::Program;
 use super::stop::Stop;
+use super::stop_code::state_in;
 use crate::arch::{CodeAddress, Lane, WaveSize};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::lane_flow::{LaneState, Reason, StopLanes, Waiting};
 
 impl Stop<'_, '_> {
-    /// Locates the lanes from the machine code, once for all frames.
-    pub(super) fn recovered(&self) -> Result<&StopLanes> {
-        if let Some(found) = self.recovered_cell().get() {
-            return found.as_ref().map_err(Error::clone);
-        }
-        let found = self.recover();
-        // Another query may have a larger budget left.
-        if let Err(error) = &found
-            && matches!(error.kind(), ErrorKind::Limit { .. })
-        {
-            return Err(error.clone());
-        }
-        let found = self.recovered_cell().get_or_init(|| found);
-        found.as_ref().map_err(Error::clone)
-    }
-
-    fn recover(&self) -> Result<StopLanes> {
-        let wave = self.wave();
-        let load_address = self.options().load_address;
-        let Some(pc) = self
-            .call_frame(0)
-            .map(|frame| frame.call_frame().code_address())
-        else {
-            return Ok(StopLanes { frames: Vec::new() });
-        };
-        let flow = self.program().lane_flow(wave.wave_size());
-        flow.stop(wave, pc, load_address, self.dispatched(), self.meter())
+    /// Returns the lanes according to the machine code, for all frames.
+    fn recovered(&self) -> Result<&StopLanes> {
+        self.code().lanes()
     }
 
     /// Returns the mask of lanes that the dispatch started, or `None` if it is unknown.
     pub(super) fn dispatched(&self) -> Option<u64> {
-        let wave = self.wave();
-        wave.dispatch()?.lanes(wave.wave_size())
+        self.code().dispatched()
     }
 
     /// Returns the position of a lane according to the machine code, in a frame from the call frame information. It is unknown if the code finds
@@ -61,16 +37,7 @@ impl Stop<'_, '_> {
     /// Returns the position of a lane in a frame from the machine code.
     fn place_in(&self, level: usize, lane: Lane) -> Result<LanePlace> {
         let found = self.recovered()?;
-        let state = match found.frames.get(level) {
-            Some(frame) => frame.lanes.get(usize::from(lane.0)).copied(),
-            // Every started lane is in an inner frame, and therefore at the call in this one.
-            None => Some(match found.lane(lane.0).1 {
-                LaneState::Active | LaneState::Waiting { .. } => LaneState::Active,
-                LaneState::Elsewhere => LaneState::Elsewhere,
-                LaneState::Unknown(Reason::Caller) => LaneState::Unknown(Reason::Caller),
-                LaneState::Unknown(_) => LaneState::Unknown(Reason::Callee),
-            }),
-        };
+        let state = state_in(found, level, lane);
         Ok(match state {
             Some(LaneState::Active) => LanePlace::Active,
             Some(LaneState::Waiting {

@@ -37,6 +37,7 @@
 
 mod barrier;
 mod context;
+mod corrections;
 mod description;
 mod epilogue;
 mod fault;
@@ -64,6 +65,7 @@ mod program;
 mod prologue;
 mod recovered;
 mod stop;
+mod stop_code;
 mod symbolizer;
 mod symbols;
 mod trap;

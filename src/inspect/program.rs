@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use super::corrections::{Checked, CodeChecks};
 use super::plan::Plans;
 use super::symbols::FunctionSymbols;
 use crate::arch::{Processor, WaveSize};
 use crate::debug_info::{DebugInfo, Function};
 use crate::error::Result;
 use crate::expr::Dialect;
-use crate::frame::{FrameIndex, FrameSection, SectionKind};
+use crate::frame::{Cie, Correction, FrameIndex, FrameSection, SectionKind};
 use crate::lane_flow::{self, LaneFlow};
 use crate::limits::Limits;
 use crate::meter::Meter;
@@ -23,6 +24,8 @@ pub struct Program<'a> {
     cfi: FrameIndex<'a>,
     /// The control flow of the machine code for the lanes of waves of each size, computed on first use.
     lane_flows: [OnceLock<LaneFlow<'a>>; 2],
+    /// The checks of call frame information for waves of each size.
+    code_checks: [OnceLock<CodeChecks<'a>>; 2],
     plans: Plans<'a>,
     symbols: OnceLock<FunctionSymbols<'a>>,
 }
@@ -96,6 +99,7 @@ impl<'a> Program<'a> {
             info,
             cfi: FrameIndex::new(cfi),
             lane_flows: Default::default(),
+            code_checks: Default::default(),
             plans: Plans::default(),
             symbols: OnceLock::new(),
         })
@@ -181,16 +185,34 @@ impl<'a> Program<'a> {
 
     /// Returns the control flow of its machine code for the lanes of waves of a size.
     pub(crate) fn lane_flow(&self, wave_size: WaveSize) -> &LaneFlow<'a> {
-        let [wave32, wave64] = &self.lane_flows;
-        let cell = match wave_size {
-            WaveSize::Wave32 => wave32,
-            WaveSize::Wave64 => wave64,
-        };
-        cell.get_or_init(|| {
+        of_size(&self.lane_flows, wave_size).get_or_init(|| {
             // Without symbols there are no functions, and no inactive lane can be located.
             let functions = lane_flow::Function::all(self.object()).unwrap_or_default();
             LaneFlow::new(self.processor(), wave_size, functions, self.meter())
         })
+    }
+
+    /// Returns the correction of the row that holds at an address of the code object. Returns `None` if no rule is known to be wrong.
+    ///
+    /// * `cie`: of the row.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub(super) fn correction(
+        &self,
+        address: u64,
+        cie: &Cie<'_>,
+        wave_size: WaveSize,
+        meter: &Meter,
+    ) -> Result<Option<Arc<Correction>>> {
+        let checked = Checked {
+            object: self.object(),
+            cfi: &self.cfi,
+            dialect: self.dialect(),
+        };
+        of_size(&self.code_checks, wave_size)
+            .get_or_init(|| CodeChecks::new(self.object(), wave_size))
+            .correction(address, cie, &checked, meter)
     }
 
     /// Returns its processor.
@@ -217,5 +239,13 @@ impl<'a> Program<'a> {
         let kernels = self.source.object.kernels().unwrap_or_default();
         let found = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name));
         kernels.get(found.ok()?)
+    }
+}
+
+/// Returns the value for waves of a size.
+fn of_size<T>([wave32, wave64]: &[T; 2], wave_size: WaveSize) -> &T {
+    match wave_size {
+        WaveSize::Wave32 => wave32,
+        WaveSize::Wave64 => wave64,
     }
 }

@@ -7,13 +7,14 @@ use std::rc::Rc;
 use super::frame_lanes::FrameLanes;
 use super::frame_list::{FrameList, Part};
 use super::program::Program;
+use super::stop_code::{StopCode, WaveRef};
 use super::trap::stopped_at;
 use crate::arch::{CodeAddress, Lane, LoadAddress, ProcessAddress, Register, WaveSize};
 use crate::debug_info::{Function, InlinedCall, SourceLine};
 use crate::error::Result;
 use crate::eval::{Frame, LaneFocus, Reading};
-use crate::frame::{CallFrame, CallStack, Stopped, Unwind, unwind};
-use crate::lane_flow::{Changed, StopLanes};
+use crate::frame::{CallFrame, CallStack, Corrections, Stopped, Unwind, unwind_corrected};
+use crate::lane_flow::Changed;
 use crate::limits::Limits;
 use crate::location::{Access, Arena, read_value};
 use crate::meter::Meter;
@@ -94,8 +95,7 @@ pub(super) struct StopCore<'p, 'a> {
     stack: CallStack<'p, 'p>,
     wave: WaveRef<'p>,
     arena: &'p Arena<'p>,
-    /// The positions of the lanes according to the machine code, computed on first use.
-    recovered: OnceCell<Result<StopLanes>>,
+    code: Rc<StopCode<'p, 'a>>,
     /// The changed registers of waiting lanes, by the program locations of the frame and of the lanes.
     changed: RefCell<BTreeMap<(u64, u64), Rc<Changed>>>,
     /// The numbering of the frames.
@@ -103,16 +103,6 @@ pub(super) struct StopCore<'p, 'a> {
     /// The lanes of call frames, by level, computed on demand.
     pub(super) lanes: RefCell<BTreeMap<usize, FrameLanes>>,
     meter: &'p Meter,
-}
-
-/// The wave, owned or borrowed.
-#[derive(Clone, Copy)]
-pub(super) struct WaveRef<'p>(pub(super) &'p dyn Wave);
-
-impl core::fmt::Debug for WaveRef<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_tuple("WaveRef").finish_non_exhaustive()
-    }
 }
 
 impl<'p, 'a> Stop<'p, 'a> {
@@ -146,14 +136,19 @@ impl<'p, 'a> Stop<'p, 'a> {
         start.meter = Some(meter);
         start.lane = LaneFocus::All;
         start.dialect = program.dialect();
-        let stack = unwind(start, stopped_at(program, wave, pc, options.load_address));
+        let pc = stopped_at(program, wave, pc, options.load_address);
+        let code = StopCode::new(program, WaveRef(wave), pc, options.load_address, meter);
+        let code = Rc::new(code);
+        let corrections: Rc<dyn Corrections + 'p> = Rc::clone(&code) as Rc<_>;
+        let corrections = options.recovers_values().then_some(corrections);
+        let stack = unwind_corrected(start, pc, corrections);
         Stop(Rc::new(StopCore {
             program,
             options,
             stack,
             wave: WaveRef(wave),
             arena,
-            recovered: OnceCell::new(),
+            code,
             changed: RefCell::default(),
             frames: OnceCell::new(),
             lanes: RefCell::default(),
@@ -245,9 +240,9 @@ impl<'p, 'a> Stop<'p, 'a> {
         self.0.arena
     }
 
-    /// Returns the positions of the lanes according to the machine code, computed on first use.
-    pub(super) fn recovered_cell(&self) -> &OnceCell<Result<StopLanes>> {
-        &self.0.recovered
+    /// Returns the machine code at the stop.
+    pub(super) fn code(&self) -> &StopCode<'p, 'a> {
+        &self.0.code
     }
 
     /// Returns the changed registers of waiting lanes found so far.
@@ -402,8 +397,8 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
 
     /// Returns the mask of executing lanes: EXEC in this frame.
     ///
-    /// Returns `None` if it is not available, or for a caller without a rule for EXEC: lanes that have diverged since were active at the call. Read
-    /// strictly, EXEC is then unchanged.
+    /// Returns `None` if it is not available. For a caller without a rule for EXEC, it is the set of lanes that were in the call according to the machine code,
+    /// or `None` if the code does not show it. Read strictly, EXEC is then unchanged.
     #[must_use]
     pub fn exec(&self) -> Option<u64> {
         if let Some(waiting) = self.waiting {

@@ -9,7 +9,7 @@ use super::part::{Part, Piece, RegisterPart};
 use super::{Arena, Location};
 use crate::arch::Register;
 use crate::error::{ErrorKind, Limit, Result, SpecRule};
-use crate::limits::reached;
+use crate::limits::{Limits, reached};
 
 /// A complete composite storage.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,6 +46,17 @@ pub(crate) struct Bounds {
     pub(crate) parts: u32,
     pub(crate) depth: u16,
     pub(crate) bits: u128,
+}
+
+impl Bounds {
+    pub(crate) fn of(limits: &Limits) -> Bounds {
+        Bounds {
+            parts: limits.parts,
+            depth: limits.depth,
+            // As large as the largest address space.
+            bits: 1 << 67,
+        }
+    }
 }
 
 impl<'a> Composite<'a> {

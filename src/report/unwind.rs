@@ -10,7 +10,7 @@ use super::number::Hex;
 use crate::arch::{Lane, Register};
 use crate::error::Result;
 use crate::eval::Frame;
-use crate::frame::{CallFrame, RegisterRule, Row, Stopped};
+use crate::frame::{CallFrame, CorrectedRule, RegisterRule, Row, Stopped};
 use crate::inspect::{Stop, StopFrame};
 use crate::location::{Bits, read, read_lanes};
 use crate::untrusted::Untrusted;
@@ -68,6 +68,9 @@ pub struct CallDocument {
     pub cfa: Option<CfaDocument>,
     /// The registers in this frame that have a rule in an inner frame.
     pub registers: BTreeMap<String, RegisterDocument>,
+    /// The wrong rules of call frame information at this place, which were replaced by what the machine code shows. They determine the callers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub corrected: Vec<CorrectedRule>,
 }
 
 /// A canonical frame address.
@@ -206,6 +209,7 @@ impl CallDocument {
                 address: Hex::from(address),
             }),
             registers: registers(frame, lane, rules, completeness),
+            corrected: frame.call_frame().corrected_rules().to_vec(),
         }
     }
 }

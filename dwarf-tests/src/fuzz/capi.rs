@@ -6,7 +6,7 @@ use core::ptr::{null, null_mut};
 use hetdwarf::arch::{Lane, Register, WaveSize};
 use hetdwarf::debug_info::types::TypeTable;
 use hetdwarf::display::Options;
-use hetdwarf::inspect::{Program, Stop, StopOptions, ValueState};
+use hetdwarf::inspect::{Program, Stop, StopOptions};
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::{Memory, Wave};
@@ -83,8 +83,7 @@ fn directly(stop: &Stop<'_, '_>, frame: usize, asked: u64) -> Texts {
         let lanes = frame.wave_size().all_lanes();
         let lane = |lane: Lane| {
             let state = value.state(lane);
-            let is_readable =
-                asked & lane.bit() != 0 && matches!(state, ValueState::Ok | ValueState::Partial);
+            let is_readable = asked & lane.bit() != 0 && state.kind().is_readable();
             let text = is_readable.then(|| value.text(lane, &types, &Options::default()));
             // C strings end at a NUL, so it is replaced.
             let text = text.flatten().map(|text| text.replace('\0', "\u{fffd}"));

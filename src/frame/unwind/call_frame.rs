@@ -1,6 +1,6 @@
 //! Represents one call frame: its row, its CFA, and the locations of its caller's registers. Source: HET A.6.4.
 
-use super::{Activation, CallStack};
+use super::{Activation, CallStack, CorrectedRule};
 use crate::arch::{AddressSpace, CodeAddress, ProcessAddress, Register, ScratchAddressing};
 use crate::error::{Error, ErrorKind, Limit, Result, SpecRule};
 use crate::eval::{Context, ExpressionBytes, Frame, Outcome, Reading, ResultKind, Unit, evaluate};
@@ -8,7 +8,7 @@ use crate::expr::Encoding;
 use crate::frame::address::FrameAddress;
 use crate::frame::row::Row;
 use crate::frame::rule::{CfaRule, RegisterRule, RuleExpression};
-use crate::location::{Access, Location, Place, Storage, read_value};
+use crate::location::{Access, Bounds, Composite, Location, Place, Storage, read_value};
 
 /// One call frame.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +67,23 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         self.activation()
             .and_then(|activation| activation.row.as_ref())
             .map(|known| &known.row)
+    }
+
+    /// Returns the wrong rules of the row, which were replaced.
+    #[must_use]
+    pub fn corrected_rules(&self) -> &[CorrectedRule] {
+        let correction = self
+            .activation()
+            .and_then(|known| known.correction.as_ref());
+        correction.map_or(&[], |correction| &correction.rules)
+    }
+
+    /// Returns true if the function has overwritten a register that has no rule, and did not save it.
+    fn loses(&self, register: Register) -> bool {
+        let correction = self
+            .activation()
+            .and_then(|known| known.correction.as_ref());
+        correction.is_some_and(|known| known.lost.binary_search(&register.number().into()).is_ok())
     }
 
     /// Returns the frame that this one called.
@@ -362,6 +379,9 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         let unwind = &self.stack.unwind;
         if given.is_none() {
             if register.class() == Some(crate::arch::RegisterClass::Exec) {
+                if let Some(location) = self.exec_of_caller(register) {
+                    return Ok(location);
+                }
                 self.stack.assumed_exec.set(true);
             }
             if unwind.reading == Reading::Tolerant
@@ -369,6 +389,9 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
                 && let Some(location) = self.stack_pointer_from_cfa()
             {
                 return Ok(location);
+            }
+            if self.loses(register) {
+                return self.in_lanes_left(register);
             }
         }
         let cfa_outcome = || self.cfa().map(Outcome::Location);
@@ -432,6 +455,59 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         }
     }
 
+    /// Returns the location of a lost register: a vector register keeps the lanes that did not enter the function.
+    fn in_lanes_left(&self, register: Register) -> Result<Location<'a>> {
+        let unwind = &self.stack.unwind;
+        let wave_size = unwind.wave.wave_size();
+        let exec = Register::exec(wave_size);
+        if !register.is_vector() {
+            return Ok(Location::UNDEFINED);
+        }
+        let (location, assumed) = self.recovered(exec)?;
+        if assumed {
+            return Ok(Location::UNDEFINED);
+        }
+        let access = Access {
+            wave: unwind.wave,
+            lane: None,
+            max_bits: unwind.limits.bits,
+            meter: None,
+        };
+        let mask = read_value(&location, exec.size_in_bits().unwrap_or(64), &access)?;
+        let lanes = wave_size.lanes();
+        let bounds = Bounds::of(&unwind.limits);
+        let own = self.register(register)?;
+        let of_lanes = (mask, lanes);
+        let composite = Composite::select(
+            own,
+            Location::UNDEFINED,
+            of_lanes,
+            32,
+            lanes.into(),
+            bounds,
+            unwind.arena,
+        )?;
+        let composite = unwind.arena.composites.alloc(composite);
+        Ok(Location::One(Place::new(Storage::Composite(composite), 0)))
+    }
+
+    /// Returns the caller's EXEC as the machine code shows it, if the code leads to the same caller.
+    fn exec_of_caller(&self, exec: Register) -> Option<Location<'a>> {
+        let level = self.level.checked_add(1)?;
+        let found = self.stack.corrections.as_ref()?.exec(level)?;
+        if let (Some(caller), Some(address)) = (self.stack.frame(level), found.return_address)
+            && caller.code_address() != address
+        {
+            return None;
+        }
+        let bit_size = u16::try_from(exec.size_in_bits()?).ok()?;
+        let bits = found.mask.into();
+        Some(Location::One(Place::new(
+            Storage::Value { bits, bit_size },
+            0,
+        )))
+    }
+
     /// Returns the caller's stack pointer, which equals the CFA (USAGE "Calling Convention").
     fn stack_pointer_from_cfa(&self) -> Option<Location<'a>> {
         let (AddressSpace::PrivateWave, address) = self.cfa().ok()?.byte_address()? else {
@@ -466,6 +542,9 @@ impl<'a> Frame<'a> for CallFrame<'_, '_, 'a> {
                 || Some(register) == Register::sgpr(32);
             if !default || special {
                 return callee.find(register).location;
+            }
+            if callee.loses(register) {
+                return callee.in_lanes_left(register);
             }
             frame = callee;
         }

@@ -1,0 +1,118 @@
+//! Asks the machine code about a stopped wave: the lanes of all frames, and the rules of call frame information that are wrong.
+
+use core::cell::OnceCell;
+use std::sync::Arc;
+
+use super::program::Program;
+use crate::arch::{Lane, LoadAddress, ProcessAddress};
+use crate::error::{Error, Result};
+use crate::frame::{CallerExec, Cie, Correction, Corrections};
+use crate::lane_flow::{LaneState, Reason, StopLanes};
+use crate::meter::Meter;
+use crate::wave::Wave;
+
+/// The wave, owned or borrowed.
+#[derive(Clone, Copy)]
+pub(super) struct WaveRef<'p>(pub(super) &'p dyn Wave);
+
+impl core::fmt::Debug for WaveRef<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("WaveRef").finish_non_exhaustive()
+    }
+}
+
+/// The machine code at a stop, which shows the lanes of all frames and where call frame information is wrong.
+#[derive(Debug)]
+pub(super) struct StopCode<'p, 'a> {
+    program: &'p Program<'a>,
+    wave: WaveRef<'p>,
+    /// The program counter, in the code object.
+    pc: u64,
+    load_address: LoadAddress,
+    meter: &'p Meter,
+    /// The lanes of all frames, located on first use.
+    lanes: OnceCell<Result<StopLanes>>,
+}
+
+impl<'p, 'a> StopCode<'p, 'a> {
+    pub(super) fn new(
+        program: &'p Program<'a>,
+        wave: WaveRef<'p>,
+        pc: ProcessAddress,
+        load_address: LoadAddress,
+        meter: &'p Meter,
+    ) -> StopCode<'p, 'a> {
+        StopCode {
+            program,
+            wave,
+            pc: load_address.to_code(pc).0,
+            load_address,
+            meter,
+            lanes: OnceCell::new(),
+        }
+    }
+
+    /// Locates the lanes from the machine code, once for all frames.
+    pub(super) fn lanes(&self) -> Result<&StopLanes> {
+        if let Some(found) = self.lanes.get() {
+            return found.as_ref().map_err(Error::clone);
+        }
+        let WaveRef(wave) = self.wave;
+        let flow = self.program.lane_flow(wave.wave_size());
+        let (load_address, dispatched) = (self.load_address, self.dispatched());
+        let found = flow.stop(wave, self.pc, load_address, dispatched, self.meter);
+        // Another query may have a larger budget left.
+        if let Err(error) = &found
+            && error.is_limit()
+        {
+            return Err(error.clone());
+        }
+        let found = self.lanes.get_or_init(|| found);
+        found.as_ref().map_err(Error::clone)
+    }
+
+    /// Returns the mask of lanes that the dispatch started, or `None` if it is unknown.
+    pub(super) fn dispatched(&self) -> Option<u64> {
+        let WaveRef(wave) = self.wave;
+        wave.dispatch()?.lanes(wave.wave_size())
+    }
+}
+
+impl Corrections for StopCode<'_, '_> {
+    fn correction(&self, address: u64, cie: &Cie<'_>) -> Result<Option<Arc<Correction>>> {
+        let WaveRef(wave) = self.wave;
+        (self.program).correction(address, cie, wave.wave_size(), self.meter)
+    }
+
+    fn exec(&self, level: usize) -> Option<CallerExec> {
+        let found = self.lanes().ok()?;
+        let WaveRef(wave) = self.wave;
+        let mut mask = 0;
+        for lane in wave.wave_size().all_lanes() {
+            match state_in(found, level, lane)? {
+                LaneState::Active => mask |= lane.bit(),
+                LaneState::Waiting { .. } | LaneState::Elsewhere => {}
+                LaneState::Unknown(_) => return None,
+            }
+        }
+        let return_address = found.frames.get(level).map(|frame| frame.pc);
+        Some(CallerExec {
+            mask,
+            return_address,
+        })
+    }
+}
+
+/// Returns the state of a lane in a frame. Returns `None` if the wave has no such lane.
+pub(super) fn state_in(found: &StopLanes, level: usize, lane: Lane) -> Option<LaneState> {
+    match found.frames.get(level) {
+        Some(frame) => frame.lanes.get(usize::from(lane.0)).copied(),
+        // Every started lane is in an inner frame, and therefore at the call in this one.
+        None => Some(match found.lane(lane.0).1 {
+            LaneState::Active | LaneState::Waiting { .. } => LaneState::Active,
+            LaneState::Elsewhere => LaneState::Elsewhere,
+            LaneState::Unknown(Reason::Caller) => LaneState::Unknown(Reason::Caller),
+            LaneState::Unknown(_) => LaneState::Unknown(Reason::Callee),
+        }),
+    }
+}
