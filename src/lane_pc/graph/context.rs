@@ -316,7 +316,6 @@ impl Walk<'_> {
     /// Lets lanes leave the regions from whose masks they were removed. The next enclosing region must be one in which lanes wait after its
     /// end.
     fn leave(&mut self, point: Point, here: Option<usize>, taken_out: &[MaskId]) {
-        let mut left = 0_usize;
         let mut at = here;
         while let Some(Node { parent, inside }) = self.found.node(at) {
             let (bracket, waits_after) = match inside {
@@ -339,7 +338,6 @@ impl Walk<'_> {
                 }
                 break;
             }
-            left += 1;
             at = parent;
         }
         // Lanes must not leave an outer region without leaving the regions in between.
