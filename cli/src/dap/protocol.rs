@@ -16,7 +16,7 @@ pub(super) enum Body<'s> {
     /// `initialize`
     Capabilities(Capabilities),
     /// `setBreakpoints` and similar requests, `breakpointLocations`
-    Breakpoints { breakpoints: Vec<Breakpoint> },
+    Breakpoints { breakpoints: [(); 0] },
     /// `threads`
     Threads { threads: Vec<Thread> },
     /// `stackTrace`
@@ -61,6 +61,9 @@ pub(super) enum Body<'s> {
 }
 
 impl Body<'_> {
+    /// An empty list of breakpoints: nothing runs, so none can be hit.
+    pub(super) const NO_BREAKPOINTS: Self = Body::Breakpoints { breakpoints: [] };
+
     /// Returns true if the response has no body.
     pub(super) fn is_none(&self) -> bool {
         matches!(self, Body::None)
@@ -120,12 +123,6 @@ pub(super) struct ErrorMessage {
     pub(super) format: String,
     #[serde(rename = "showUser")]
     pub(super) show_user: bool,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct Breakpoint {
-    pub(super) verified: bool,
-    pub(super) message: &'static str,
 }
 
 #[derive(Debug, Serialize)]

@@ -12,7 +12,7 @@ use super::handle::{FrameId, Handles};
 use super::kept::Kept;
 use super::message::{Connection, Next, Received, Request, field};
 use super::numbering::Numbering;
-use super::protocol::{Body, Breakpoint, Event, Stopped};
+use super::protocol::{Body, Event, Stopped};
 use crate::core::WaveSource;
 use crate::failure::Failure;
 use crate::sources::Sources;
@@ -59,6 +59,14 @@ pub(super) struct SourceFile {
     /// The number of warnings about the file that the user has seen.
     pub(super) warned: usize,
 }
+
+/// The requests with a list of breakpoints.
+const SETS_BREAKPOINTS: [&str; 4] = [
+    "setBreakpoints",
+    "setDataBreakpoints",
+    "setFunctionBreakpoints",
+    "setInstructionBreakpoints",
+];
 
 /// The requests that need a running process.
 const NEEDS_PROCESS: [&str; 15] = [
@@ -173,24 +181,21 @@ impl<'s> Session<'s> {
             "readMemory" => self.read_memory(request),
             "hetdwarf/setLane" => self.set_lane(request),
             "hetdwarf/focus" => self.focus_wave(request),
-            // Nothing runs, so no breakpoint can be hit.
-            "setBreakpoints"
-            | "setFunctionBreakpoints"
-            | "setInstructionBreakpoints"
-            | "setDataBreakpoints" => Ok(unverified(request)),
+            "breakpointLocations" => Ok(Body::NO_BREAKPOINTS),
+            // Editors also send empty lists.
+            _ if SETS_BREAKPOINTS.contains(&command) && !has_breakpoints(request) => {
+                Ok(Body::NO_BREAKPOINTS)
+            }
             // Requests are answered one at a time, so a request that is to be cancelled has already been answered.
             "setExceptionBreakpoints"
             | "configurationDone"
             | "cancel"
             | "disconnect"
             | "terminate" => Ok(Body::None),
-            "breakpointLocations" => Ok(Body::Breakpoints {
-                breakpoints: Vec::new(),
-            }),
             "initialize" | "launch" | "attach" => Err(format!("{command}: a core is open already")),
-            _ if NEEDS_PROCESS.contains(&command) => Err(format!(
-                "{command}: the waves of a core cannot run, and are not changed"
-            )),
+            _ if NEEDS_PROCESS.contains(&command) || SETS_BREAKPOINTS.contains(&command) => Err(
+                format!("{command}: the waves of a core cannot run, and are not changed"),
+            ),
             _ => Err(format!("{command}: unknown request")),
         }
     }
@@ -323,15 +328,8 @@ impl<'s> Session<'s> {
     }
 }
 
-/// Returns the requested breakpoints as unverified, because none of them can be hit.
-fn unverified<'s>(request: &Request) -> Body<'s> {
-    let wanted = field(&request.arguments, "breakpoints").as_array();
-    let breakpoints = wanted.into_iter().flatten();
-    let breakpoints = breakpoints.map(|_| Breakpoint {
-        verified: false,
-        message: "the waves of a core do not run",
-    });
-    Body::Breakpoints {
-        breakpoints: breakpoints.collect(),
-    }
+/// Returns true if the request has at least one breakpoint.
+fn has_breakpoints(request: &Request) -> bool {
+    let list = field(&request.arguments, "breakpoints").as_array();
+    list.is_some_and(|list| !list.is_empty())
 }

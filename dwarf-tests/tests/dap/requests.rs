@@ -86,6 +86,25 @@ fn every_request_has_one_answer() {
     client.body("disconnect", json!({}));
 }
 
+/// Breakpoints are refused with a reason, but an editor without any may say so.
+#[test]
+fn breakpoints_are_refused() {
+    let mut client = Client::new();
+    client.body("attach", json!({ "coreFile": demo_core() }));
+    let source = json!({ "path": "/k.cl" });
+    let none = client.body(
+        "setBreakpoints",
+        json!({ "source": source, "breakpoints": [] }),
+    );
+    assert_eq!(none, json!({ "breakpoints": [] }));
+    let one = json!({ "source": source, "breakpoints": [{ "line": 3 }] });
+    let answer = client.ask("setBreakpoints", one);
+    assert_eq!(answer["success"], false, "{answer}");
+    let message = answer["message"].as_str().unwrap();
+    assert!(message.contains("cannot run"), "{message}");
+    client.body("disconnect", json!({}));
+}
+
 /// Malformed messages are reported, and the session continues.
 #[test]
 fn malformed_messages_end_nothing() {
