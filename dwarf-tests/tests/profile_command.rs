@@ -238,6 +238,24 @@ fn other_forms_say_the_same() {
     }
 }
 
+/// An instruction of a thread trace whose hits are not a number is counted as discarded, and not as one without hits.
+#[test]
+fn a_count_of_a_thread_trace_that_is_not_a_number_is_told() {
+    let folder = Folder::new("trace");
+    let stats = profiles("stochastic").join("stats_ui_output_agent_4242_dispatch_1.csv");
+    let text = std::fs::read_to_string(stats).unwrap();
+    let is_hit = |line: &&str| line.rsplit(',').nth(4) != Some("0");
+    let line = text.lines().skip(1).find(is_hit).unwrap();
+    let mut fields: Vec<&str> = line.rsplitn(6, ',').collect();
+    fields[4] = "many";
+    fields.reverse();
+    let text = text.replace(line, &fields.join(","));
+    let file = folder.write("stats_ui_output_agent_4242_dispatch_1.csv", text);
+    let object = object("stochastic");
+    let (document, _) = document(&file, &["--object", object.to_str().unwrap()]);
+    assert_eq!(document["discarded"], json!({"a count is not a number": 1}));
+}
+
 /// Returns the results of the fixture, after applying `change`.
 fn changed(change: impl FnOnce(&mut Value)) -> Vec<u8> {
     let text = std::fs::read(profiles("stochastic").join("4242_results.json")).unwrap();

@@ -37,6 +37,8 @@ pub(super) struct TraceRow<'t> {
     cycles: [u64; 3],
     issued: u64,
     stalled: u64,
+    /// True if a count is not a number.
+    is_unreadable: bool,
 }
 
 impl<'t> TraceRow<'t> {
@@ -70,7 +72,10 @@ impl<'t> TraceRow<'t> {
             "_" | "linenumber" | "servicetype" | "notissuedreasons" => return true,
             _ => return false,
         };
-        *count = number().unwrap_or(0);
+        match number() {
+            Some(number) => *count = number,
+            None => self.is_unreadable |= !text.trim().is_empty(),
+        }
         true
     }
 }
@@ -89,6 +94,10 @@ impl Recording {
         // A comment precedes the first instruction of a kernel.
         let has_none = row.hits == 0 && row.cycles == [0; 3] && row.issued == 0 && row.stalled == 0;
         if has_none || row.instruction.starts_with(';') {
+            return Ok(());
+        }
+        if row.is_unreadable {
+            self.discard("a count is not a number");
             return Ok(());
         }
         let (Some(id), Some(address)) = (row.object, row.address) else {
