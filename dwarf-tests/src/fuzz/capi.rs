@@ -10,7 +10,9 @@ use hetdwarf::inspect::{Program, Stop, StopOptions};
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::{Memory, Wave};
-use hetdwarf_capi::hetdwarf_status::{HETDWARF_OK, HETDWARF_UNAVAILABLE};
+use hetdwarf_capi::hetdwarf_status::{
+    HETDWARF_INVALID_ARGUMENT, HETDWARF_OK, HETDWARF_UNAVAILABLE,
+};
 use hetdwarf_capi::*;
 
 use super::objects::{addresses, hash};
@@ -59,6 +61,11 @@ pub fn check(bytes: &[u8]) {
         let directly: Vec<_> = (0..FRAMES)
             .map(|frame| directly(&stop, frame, asked))
             .collect();
+        // The library lets its users stop waves of another size.
+        let directly = object
+            .check_wave_size(wave.wave_size)
+            .is_ok()
+            .then_some(directly);
         assert_eq!(through_c(opened, &wave, pc, asked), directly);
     }
     // SAFETY: the handle is live, and is not used afterwards.
@@ -103,7 +110,13 @@ fn directly(stop: &Stop<'_, '_>, frame: usize, asked: u64) -> Texts {
     )
 }
 
-fn through_c(object: *const hetdwarf_object, wave: &Scrambled, pc: u64, asked: u64) -> Vec<Texts> {
+/// Returns None if the code does not run in waves of this size.
+fn through_c(
+    object: *const hetdwarf_object,
+    wave: &Scrambled,
+    pc: u64,
+    asked: u64,
+) -> Option<Vec<Texts>> {
     let mut described = sized!(hetdwarf_wave);
     described.user = core::ptr::from_ref(wave).cast_mut().cast();
     described.read_register = Some(read_register);
@@ -118,10 +131,11 @@ fn through_c(object: *const hetdwarf_object, wave: &Scrambled, pc: u64, asked: u
     let mut stop = null_mut();
     // SAFETY: the handles are live, the callbacks have the declared types, and the arrays have the given lengths.
     unsafe {
-        assert_eq!(
-            hetdwarf_object_stop(object, &described, &mut stop),
-            HETDWARF_OK
-        );
+        let status = hetdwarf_object_stop(object, &described, &mut stop);
+        if status == HETDWARF_INVALID_ARGUMENT {
+            return None;
+        }
+        assert_eq!(status, HETDWARF_OK);
         let values: [_; FRAMES] = core::array::from_fn(|level| {
             let mut frame = sized!(hetdwarf_frame);
             let _ = hetdwarf_stop_frame(stop, level, &mut frame, null_mut(), 0);
@@ -137,7 +151,7 @@ fn through_c(object: *const hetdwarf_object, wave: &Scrambled, pc: u64, asked: u
             assert_eq!(hetdwarf_free(values.cast()), HETDWARF_OK);
             Some(found)
         };
-        values.into_iter().map(read).collect()
+        Some(values.into_iter().map(read).collect())
     }
 }
 
