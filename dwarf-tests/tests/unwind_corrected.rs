@@ -8,7 +8,7 @@ use hetdwarf::eval::{Frame, Reading};
 use hetdwarf::frame::write::{Common, FrameTable, FunctionFrame, ReturnAddress, Start, Target};
 use hetdwarf::frame::{CallFrame, Stopped};
 use hetdwarf::inspect::{Program, Stop, StopOptions};
-use hetdwarf::location::{Access, Arena, Location, read};
+use hetdwarf::location::{Access, Arena, Bits, Location, read};
 use hetdwarf::object::CodeObject;
 use hetdwarf::wave::Snapshot;
 
@@ -31,6 +31,7 @@ fn s(number: u16) -> Register {
 }
 
 const V1: Register = Register::vgpr(1, WaveSize::Wave64).unwrap();
+const V40: Register = Register::vgpr(40, WaveSize::Wave64).unwrap();
 
 /// Returns `s_mov_b32 sN, source`.
 fn move32(to: u32, source: u32) -> u32 {
@@ -96,6 +97,7 @@ fn stop_in(file: &[u8], pc: u64, options: StopOptions, ask: impl FnOnce(&Stop<'_
     wave.set_register(Register::EXEC_64, CALLED).unwrap();
     let lanes: Vec<Option<u32>> = (0..64).map(Some).collect();
     wave.set_lanes(V1, &lanes).unwrap();
+    wave.set_lanes(V40, &lanes).unwrap();
     let arena = Arena::new();
     ask(&Stop::new(&program, &wave, wave.pc(), options, &arena));
 }
@@ -194,25 +196,44 @@ fn a_cfa_is_where_the_code_keeps_it() {
     });
 }
 
+/// Returns the lanes of a vector register in `outer`.
+fn lanes(stop: &Stop<'_, '_>, register: Register) -> Bits {
+    let outer = stop.stack().frame(1).unwrap();
+    let access = Access {
+        wave: stop.wave(),
+        lane: None,
+        max_bits: 64 * 32,
+        meter: None,
+    };
+    read(&outer.register(register).unwrap(), 64 * 32, &access).unwrap()
+}
+
 /// `v1` is not preserved and is overwritten with 5, in the eight lanes that entered `leaf`. The others keep their own numbers.
 #[test]
 fn a_lost_vector_register_keeps_the_lanes_that_were_not_in_the_call() {
     /// `v_mov_b32 v1, 5`.
     const OVERWRITE: u32 = 0x7e02_0285;
     stop([OVERWRITE, NOP, NOP], StopOptions::default(), |stop| {
-        let outer = stop.stack().frame(1).unwrap();
-        let location = outer.register(V1).unwrap();
-        let access = Access {
-            wave: stop.wave(),
-            lane: None,
-            max_bits: 64 * 32,
-            meter: None,
-        };
-        let bits = read(&location, 64 * 32, &access).unwrap();
+        let bits = lanes(stop, V1);
         let lost = bits.undefined.ranges();
         assert_eq!((lost.len(), &lost[0]), (1, &(0..8 * 32)));
         for (lane, bytes) in bits.bytes.chunks(4).enumerate().skip(8) {
             assert_eq!(usize::from(bytes[0]), lane);
         }
+    });
+}
+
+/// `v40` is overwritten in the lanes that did not enter `leaf`. It is right in the other lanes, and its rule is kept.
+#[test]
+fn a_rule_that_is_wrong_under_a_condition_is_kept() {
+    /// `s_not_b64 exec, exec` and `v_mov_b32 v40, 5`.
+    const NOT: u32 = 0xbefe_057e;
+    const OVERWRITE: u32 = 0x7e50_0285;
+    stop([NOT, OVERWRITE, NOT], StopOptions::default(), |stop| {
+        let bits = lanes(stop, V40);
+        for (lane, bytes) in bits.bytes.chunks(4).enumerate().take(8) {
+            assert_eq!(usize::from(bytes[0]), lane);
+        }
+        assert!(!bits.undefined.overlaps(0..8 * 32));
     });
 }

@@ -53,6 +53,32 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// Returns a row with the rules that further instructions set.
+    ///
+    /// # Errors
+    /// If an instruction is wrong.
+    pub(super) fn extended(
+        &self,
+        cie: &Cie<'_>,
+        instructions: &'a [u8],
+        section: &'static str,
+    ) -> Result<Row<'a>> {
+        let mut row = self.clone();
+        let mut items = Instructions::new(instructions, 0, cie.address_size, section);
+        while let Some(item) = items.next()? {
+            let effect = item.effect(cie.data_alignment_factor);
+            let Effect::Rule(register, rule) = effect else {
+                row.cfa.apply(effect)?;
+                continue;
+            };
+            match row.find(register) {
+                Ok(at) => (row.rules.get_mut(at).into_iter()).for_each(|(_, old)| *old = rule),
+                Err(at) => row.rules.insert(at, (register, rule)),
+            }
+        }
+        Ok(row)
+    }
+
     /// Copies the rules of another row, reusing the memory.
     fn copy_rules(&mut self, other: &Row<'a>) {
         self.cfa = other.cfa;
@@ -217,25 +243,6 @@ impl<'a> Rows<'a> {
         let mut rows = Rows::start(&fde.cie, section, fde.instructions.len());
         rows.restart_after(fde, initial);
         rows
-    }
-
-    /// Returns a row with the rules of further instructions.
-    ///
-    /// # Errors
-    /// If an instruction is wrong.
-    pub(super) fn extend(
-        row: &Row<'a>,
-        cie: &Cie<'a>,
-        instructions: &'a [u8],
-        section: &'static str,
-    ) -> Result<Row<'a>> {
-        let mut rows = Rows::start(cie, section, instructions.len());
-        rows.row = row.clone();
-        rows.end = row.end;
-        rows.next_start = row.start;
-        rows.instructions = Instructions::new(instructions, 0, cie.address_size, section);
-        rows.next()?;
-        Ok(rows.row)
     }
 
     /// Returns the rules after a CIE's initial instructions, as a row without addresses.

@@ -397,8 +397,8 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
 
     /// Returns the mask of executing lanes: EXEC in this frame.
     ///
-    /// Returns `None` if it is not available. For a caller without a rule for EXEC, it is the set of lanes that were in the call according to the machine code,
-    /// or `None` if the code does not show it. Read strictly, EXEC is then unchanged.
+    /// Returns `None` if it is not available, or for a caller without a rule for EXEC: lanes that have diverged since were active at the call. Read
+    /// strictly, EXEC is then unchanged.
     #[must_use]
     pub fn exec(&self) -> Option<u64> {
         if let Some(waiting) = self.waiting {
@@ -408,13 +408,14 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         let exec = Register::exec(wave.wave_size());
         let location = match self.frame.callee() {
             None => self.frame.register(exec).ok()?,
-            Some(callee) => {
-                let (location, assumed) = callee.recovered(exec).ok()?;
-                if assumed && self.stop.options().reading == Reading::Tolerant {
-                    return None;
-                }
-                location
+            // Nearly every frame is asked, so that the machine code is followed only for rules that need EXEC.
+            Some(callee)
+                if callee.is_assumed_in_caller(exec)
+                    && self.stop.options().reading == Reading::Tolerant =>
+            {
+                return None;
             }
+            Some(callee) => callee.entry_register(exec).ok()?,
         };
         let access = Access {
             wave,

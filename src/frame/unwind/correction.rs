@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::super::entry::Cie;
 use super::super::index::KnownRow;
-use super::super::row::Rows;
 use super::super::rule::CfaRule;
 use crate::error::{Error, Result};
 use crate::location::Arena;
@@ -75,7 +74,7 @@ impl Correction {
             return Ok(None);
         }
         let instructions = arena.keep(&self.instructions);
-        let mut row = Rows::extend(&known.row, &known.cie, instructions, section)?;
+        let mut row = known.row.extended(&known.cie, instructions, section)?;
         if self.without_cfa {
             row.cfa = CfaRule::None;
         }
