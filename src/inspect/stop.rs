@@ -408,7 +408,7 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
         let exec = Register::exec(wave.wave_size());
         let location = match self.frame.callee() {
             None => self.frame.register(exec).ok()?,
-            // Nearly every frame is asked, so that the machine code is followed only for rules that need EXEC.
+            // The machine code is followed only for rules that need EXEC, because nearly every query asks for the mask of a frame.
             Some(callee)
                 if callee.is_assumed_in_caller(exec)
                     && self.stop.options().reading == Reading::Tolerant =>

@@ -68,7 +68,7 @@ pub struct CallDocument {
     pub cfa: Option<CfaDocument>,
     /// The registers in this frame that have a rule in an inner frame.
     pub registers: BTreeMap<String, RegisterDocument>,
-    /// The wrong rules of call frame information at this place, which were replaced by what the machine code shows. They determine the callers.
+    /// The wrong rules of call frame information at this place, which were replaced according to the machine code. They determine the callers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub corrected: Vec<CorrectedRule>,
 }

@@ -23,7 +23,7 @@ pub(crate) struct Correction {
     pub(crate) without_caller: Option<Error>,
 }
 
-/// A wrong rule of a frame's row, which was replaced by what the machine code shows. Source: HET A.6.4.1.
+/// A wrong rule of a frame's row, which was replaced according to the machine code. Source: HET A.6.4.1.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
