@@ -254,12 +254,13 @@ fn fault(ended: &Ended, size: usize) -> Option<String> {
 /// Each command ends with a documented status, gives a reason for status 2, and stays within README's memory limits, both allocated and
 /// resident: on all hostile files, all cores, and every tenth fixture.
 #[test]
+#[ignore = "takes minutes, one in a release build; .ci/run runs it"]
 fn every_command_ends_and_holds_little() {
     every_command_on_every_file(10);
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes; .ci/full runs it"]
 fn every_command_ends_and_holds_little_on_every_fixture() {
     every_command_on_every_file(1);
 }
