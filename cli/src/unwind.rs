@@ -194,6 +194,7 @@ pub(crate) fn print(
     }
     writeln!(out, "{}", document.message)?;
     print_corrected(document, out)?;
+    print_derived(document, out)?;
     print_limit(&document.completeness, out)?;
     let mut calls = document
         .frames
@@ -249,6 +250,24 @@ fn print_corrected(document: &UnwindDocument, out: &mut dyn Write) -> Result<(),
         )?;
     }
     Ok(())
+}
+
+/// Prints the frames without call frame information whose caller was found.
+fn print_derived(document: &UnwindDocument, out: &mut dyn Write) -> Result<(), Failure> {
+    let is_derived = |frame: &&UnwindFrame| {
+        let call = frame.call.as_ref();
+        call.is_some_and(|call| call.derived == Some(true))
+    };
+    let derived = document.frames.iter().filter(is_derived);
+    let frames: Vec<usize> = derived.map(|frame| frame.frame.index).collect();
+    let noun = match *frames {
+        [] => return Ok(()),
+        [_] => "frame",
+        [..] => "frames",
+    };
+    let frames = super::core::numbers(&frames, false);
+    let text = "there is no call frame information; the machine code was used";
+    Ok(writeln!(out, "{noun} {frames}: {text}")?)
 }
 
 fn print_frame(

@@ -422,7 +422,7 @@ fn it_is_said_where_lanes_go_on_that_are_not_at_the_barrier() {
 
 /// The first parameter of `__assert_fail` points to the text of the condition: `.rodata` has `k`, `i < n` and `assert.cl` from 0x580 on
 /// (llvm-readelf). The parameters are in v0 to v4 (their location lists), and `s_trap` is at 0x1984. The object has no call frame
-/// information that leads to the kernel.
+/// information; the return address in s[30:31] follows the call in `k`, at 0x16a0 (llvm-objdump).
 #[test]
 fn the_condition_of_an_assertion_is_read() {
     let case = fixture("triage/assert");
@@ -450,7 +450,8 @@ fn the_condition_of_an_assertion_is_read() {
     assert_eq!(condition["condition"], "i < n");
     assert_eq!(found["kind"], "assert");
     assert_eq!(found["line"], 9);
-    let text = "wave 1 of an unknown kernel: assertion `i < n` failed at assert.cl:9 in lanes 4-31";
+    let text =
+        "wave 1 of an unknown kernel: assertion `i < n` failed in k at assert.cl:9 in lanes 4-31";
     assert_eq!(found["text"], text);
     // Nothing outside of the code object is read.
     let (found, condition) = verdict(0x10_0000);

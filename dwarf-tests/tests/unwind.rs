@@ -1,7 +1,7 @@
 //! Compares the call stacks of real stopped waves: strict reading with a second implementation, and tolerant reading with the emulator.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dwarf_tests::{hetdwarf, json, number, wave_cases};
 use serde_json::Value;
@@ -12,6 +12,8 @@ struct Counts {
     snapshots: usize,
     frames: usize,
     registers: usize,
+    /// Registers without a value.
+    unknown: usize,
 }
 
 fn unwind(object: &Path, wave: &Path, strict: bool) -> Value {
@@ -77,6 +79,8 @@ fn numbers(value: &Value) -> Vec<u128> {
 /// A register with an unexpected value.
 struct Difference {
     register: String,
+    /// True if there is no value.
+    is_unknown: bool,
     /// True if `unwind` says that the value assumes the caller's EXEC.
     assumes_exec: bool,
 }
@@ -103,6 +107,7 @@ fn differences(
         if found.is_null() || numbers(found) != numbers(value) {
             wrong.push(Difference {
                 register: register.clone(),
+                is_unknown: found.is_null(),
                 assumes_exec: ruled.is_some_and(|found| found["assumes_exec"] == true),
             });
         }
@@ -194,4 +199,65 @@ fn in_truth() {
     assert_eq!(corrected.len(), 8, "{corrected:?}");
     assert!(unsure.is_empty(), "{unsure:?}");
     assert!(counts.snapshots >= 100 && counts.registers > 10_000);
+}
+
+/// Returns a copy of an object in which the section of call frame information has another name.
+fn without_cfi(object: &Path, folder: &Path) -> PathBuf {
+    let mut bytes = std::fs::read(object).unwrap();
+    let name = b".debug_frame\0";
+    let at = bytes.windows(name.len()).position(|part| part == name);
+    bytes[at.unwrap() + 1] = b'x';
+    let copy = folder.join(object.file_name().unwrap());
+    std::fs::write(&copy, bytes).unwrap();
+    copy
+}
+
+/// Without call frame information, the machine code shows the same frames. A register has the emulator's value, or none.
+#[test]
+fn from_the_code_alone() {
+    let folder = std::env::temp_dir().join(format!("hetdwarf-no-cfi-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut counts = Counts::default();
+    for case in wave_cases() {
+        let truth = json(&case.join("truth.json"));
+        let object = case.join(truth["object_rocm"].as_str().unwrap());
+        let object = without_cfi(&object, &folder);
+        for snapshot in truth["snapshots"].as_array().unwrap() {
+            counts.snapshots += 1;
+            let wave = case.join(snapshot["wave"].as_str().unwrap());
+            let stopped = &json(&wave)["registers"];
+            let ours = unwind(&object, &wave, false);
+            let (ours_frames, expected_frames) = (calls(&ours), frames(snapshot));
+            let name = wave.display();
+            let pcs = |frames: &[Value]| -> Vec<u128> {
+                frames.iter().map(|frame| number(&frame["pc"])).collect()
+            };
+            assert_eq!(pcs(&ours_frames), pcs(expected_frames), "{name}: {ours}");
+            // A kernel has no caller, and its rules are not derived.
+            let callers = expected_frames.len() - 1;
+            for (n, (ours, expected)) in ours_frames.iter().zip(expected_frames).enumerate() {
+                counts.frames += 1;
+                assert_eq!(ours["derived"] == true, n < callers, "{name}: {ours}");
+                if n < callers {
+                    assert_eq!(cfa(ours), cfa(expected), "{name}, frame {n}");
+                }
+                for wrong in differences(ours, expected, stopped, &mut counts) {
+                    assert!(
+                        wrong.is_unknown,
+                        "{name}, frame {n}: {} differs",
+                        wrong.register
+                    );
+                    counts.unknown += 1;
+                }
+            }
+            assert_eq!(ours["stopped"], "no-cfi", "{name}");
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    println!(
+        "{} snapshots, {} frames, {} registers as they were, except {} that are unknown",
+        counts.snapshots, counts.frames, counts.registers, counts.unknown
+    );
+    assert!(counts.registers > 10_000);
+    assert_eq!(counts.unknown, 0);
 }

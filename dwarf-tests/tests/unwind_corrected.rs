@@ -1,4 +1,5 @@
-//! Unwinds through call frame information that the machine code contradicts. Each value is worked out by hand from a few instructions of gfx90a.
+//! Unwinds through call frame information that the machine code contradicts, and through code without any. Each value is worked out by hand from a few
+//! instructions of gfx90a.
 //!
 //! `outer`, a kernel at 0x1000, calls `leaf` at 0x1010 from within an `if`. Encodings: AMD's "CDNA2" instruction set architecture, sections SOP1 and SOPP.
 
@@ -19,6 +20,8 @@ const RETURN: u64 = OUTER + 8;
 
 /// `s_and_saveexec_b64 s[34:35], vcc`, `s_swappc_b64 s[30:31], s[4:5]`, `s_or_b64 exec, exec, s[34:35]`, `s_endpgm`.
 const KERNEL: [u32; 4] = [0xbea2_206a, 0xbe9e_1e04, 0x87fe_227e, 0xbf81_0000];
+/// The place of the call in it.
+const CALL: usize = 1;
 /// `s_nop 0`.
 const NOP: u32 = 0xbf80_0000;
 /// `s_setpc_b64 s[30:31]`.
@@ -44,11 +47,6 @@ const FIVE: u32 = 0x85;
 /// Returns an object in which `leaf` consists of this code and the return, with the rules of the calling convention and no others.
 fn object_of(leaf: &[u32]) -> Vec<u8> {
     let size = 4 * leaf.len() + 4;
-    let code = KERNEL
-        .into_iter()
-        .chain(leaf.iter().copied())
-        .chain([RETURNS]);
-    let code: Vec<u8> = code.flat_map(u32::to_le_bytes).collect();
     let target = Target {
         wave_size: WaveSize::Wave64,
         scratch: ScratchAddressing::Buffer,
@@ -65,11 +63,18 @@ fn object_of(leaf: &[u32]) -> Vec<u8> {
     let mut table = FrameTable::new();
     table.add(kernel).add(called);
     let section = table.write().unwrap().bytes;
+    object_with(KERNEL, leaf, &[(".debug_frame", &section)])
+}
+
+/// Returns an object with these sections and the code of both functions.
+fn object_with(outer: [u32; 4], leaf: &[u32], sections: &[(&str, &[u8])]) -> Vec<u8> {
+    let code = outer.iter().chain(leaf).chain([&RETURNS]);
+    let code: Vec<u8> = code.flat_map(|word| word.to_le_bytes()).collect();
     let functions = [
         ("outer".to_owned(), 0..16),
-        ("leaf".to_owned(), 16..16 + size),
+        ("leaf".to_owned(), 16..code.len()),
     ];
-    linked(&code, &functions, &[(".debug_frame", &section)])
+    linked(&code, &functions, sections)
 }
 
 /// Stops before the return of `leaf`, which has three instructions before it, and asks.
@@ -223,9 +228,9 @@ fn a_lost_vector_register_keeps_the_lanes_that_were_not_in_the_call() {
     });
 }
 
-/// `v40` is overwritten in the lanes that did not enter `leaf`. It is right in the other lanes, and its rule is kept.
+/// `v40` is overwritten in the lanes that did not enter `leaf`. It is right in the other lanes.
 #[test]
-fn a_rule_that_is_wrong_under_a_condition_is_kept() {
+fn a_lost_vector_register_keeps_the_lanes_that_were_in_the_call() {
     /// `s_not_b64 exec, exec` and `v_mov_b32 v40, 5`.
     const NOT: u32 = 0xbefe_057e;
     const OVERWRITE: u32 = 0x7e50_0285;
@@ -234,6 +239,66 @@ fn a_rule_that_is_wrong_under_a_condition_is_kept() {
         for (lane, bytes) in bits.bytes.chunks(4).enumerate().take(8) {
             assert_eq!(usize::from(bytes[0]), lane);
         }
-        assert!(!bits.undefined.overlaps(0..8 * 32));
+        let lost = bits.undefined.ranges();
+        assert_eq!((lost.len(), &lost[0]), (1, &(8 * 32..64 * 32)));
     });
+}
+
+/// The caller is the one in `s[30:31]`, and `s33` is in `s40`. A strict reading and `--only-dwarf` find no caller.
+#[test]
+fn without_rules_the_code_shows_the_caller() {
+    let file = object_with(KERNEL, &[move32(40, 33), move32(33, FIVE), NOP], &[]);
+    stop_in(&file, LEAF + 12, StopOptions::default(), |stop| {
+        let stack = stop.stack();
+        assert_eq!((stack.frames().len(), stack.stopped()), (2, Stopped::NoCfi));
+        let [leaf, outer] = [0, 1].map(|level| stack.frame(level).unwrap());
+        assert_eq!(outer.code_address(), RETURN);
+        assert_eq!(value(stop, &outer, 33), Some(9));
+        assert_eq!(value(stop, &outer, 36), Some(8));
+        assert_eq!((leaf.is_derived(), outer.is_derived()), (true, false));
+        assert!(names(&leaf).is_empty());
+    });
+    for options in [
+        StopOptions::default().reading(Reading::Strict),
+        StopOptions::default().only_dwarf(true),
+    ] {
+        stop_in(&file, LEAF + 12, options, |stop| {
+            let stack = stop.stack();
+            assert_eq!((stack.frames().len(), stack.stopped()), (1, Stopped::NoCfi));
+        });
+    }
+}
+
+/// `s_cbranch_scc1 1`, which skips the write of `s36`: its value is known only by a rule. `s33` is never written.
+#[test]
+fn without_rules_a_value_that_is_not_certain_is_not_shown() {
+    let leaf = [0xbf85_0001, move32(36, FIVE), NOP];
+    for (file, expected) in [
+        (object_of(&leaf), Some(8)),
+        (object_with(KERNEL, &leaf, &[]), None),
+    ] {
+        stop_in(&file, LEAF + 12, StopOptions::default(), |stop| {
+            let outer = stop.stack().frame(1).unwrap();
+            assert_eq!(value(stop, &outer, 36), expected);
+            assert_eq!(value(stop, &outer, 33), Some(7));
+        });
+    }
+}
+
+/// The return address may have been overwritten, or there is no call before it. In both cases there is no caller.
+#[test]
+fn without_rules_a_caller_is_certain() {
+    let mut uncalled = KERNEL;
+    uncalled[CALL] = NOP;
+    for (outer, leaf) in [
+        (KERNEL, [0xbf85_0001, move32(30, FIVE), NOP]),
+        (uncalled, [NOP; 3]),
+    ] {
+        let file = object_with(outer, &leaf, &[]);
+        stop_in(&file, LEAF + 12, StopOptions::default(), |stop| {
+            let stack = stop.stack();
+            assert_eq!((stack.frames().len(), stack.stopped()), (1, Stopped::NoCfi));
+            assert!(!stack.frame(0).unwrap().is_derived());
+        });
+    }
 }

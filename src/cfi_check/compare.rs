@@ -38,6 +38,8 @@ pub(super) struct Comparison<'a> {
     pub(super) place: Place,
     /// The addresses of the returns of the function, ascending.
     pub(super) returns: &'a [u64],
+    /// True if a rule is also wrong if its value is not known to be the one on entry.
+    pub(super) doubts: bool,
 }
 
 impl Comparison<'_> {
@@ -56,7 +58,11 @@ impl Comparison<'_> {
             self.register(*register, *machine, decoded, &cfa, findings);
         }
         self.exec(findings);
-        for n in indices(self.row.without_rule(self.state.overwritten())) {
+        let changed = match self.doubts {
+            true => !self.state.unchanged(),
+            false => self.state.overwritten(),
+        };
+        for n in indices(self.row.without_rule(changed)) {
             self.scalar_without_rule(u8::try_from(n).unwrap_or(u8::MAX), findings);
         }
         for (register, vector) in self.state.vectors.iter() {
@@ -82,6 +88,14 @@ impl Comparison<'_> {
             } else if let Some(vector) = self.state.vectors.get(*register) {
                 self.vector_without_rule(*register, vector, findings);
             }
+        }
+    }
+
+    /// Returns the verdict for a rule, from that for its value.
+    fn judged(&self, verdict: Verdict) -> Verdict {
+        match verdict {
+            Verdict::Unknown if self.doubts => Verdict::Different,
+            Verdict::Same | Verdict::Different | Verdict::Unknown => verdict,
         }
     }
 
@@ -169,7 +183,7 @@ impl Comparison<'_> {
         let mut reloaded = false;
         for (place, register) in places.iter().zip(registers) {
             let (values, written_at) = self.dword(*place);
-            let found = values.map(|value| value.is_entry_of(*register));
+            let found = values.map(|value| self.judged(value.is_entry_of(*register)));
             if found.contains(&Verdict::Different) {
                 written_last = written_last.max(written_at);
                 reloaded |= self.is_reloaded(*place);
@@ -191,6 +205,7 @@ impl Comparison<'_> {
             subject,
             condition,
             cause_pc: self.address(written_last),
+            intact: None,
         };
         findings.add(wrong, self.place, || {
             let dwords = places.iter().map(|place| match place {
@@ -311,6 +326,7 @@ impl Comparison<'_> {
             subject,
             condition,
             cause_pc: self.address(written_at),
+            intact: None,
         };
         findings.add(wrong, self.place, || {
             let expected = match lanes {
@@ -354,6 +370,7 @@ impl Comparison<'_> {
                 subject,
                 condition: Condition::Always,
                 cause_pc: self.place.start,
+                intact: None,
             };
             findings.add(wrong, self.place, || {
                 (
@@ -389,6 +406,7 @@ impl Comparison<'_> {
                 subject,
                 condition: Condition::Always,
                 cause_pc: self.address(written_at),
+                intact: None,
             };
             findings.add(wrong, self.place, || {
                 (RowRule::Other, find_value::dwords(self.state, &[n]))
@@ -414,6 +432,7 @@ impl Comparison<'_> {
             subject: Subject::Register(register),
             condition,
             cause_pc: self.address(self.state.exec_written_at),
+            intact: None,
         };
         findings.add(wrong, self.place, || {
             (actual, find_value::exec(self.state, self.context.wave_size))
@@ -423,7 +442,7 @@ impl Comparison<'_> {
     /// Compares a scalar register without a rule: it must not have been overwritten.
     fn scalar_without_rule(&self, n: u8, findings: &mut Findings) {
         let return_address = self.context.convention.return_address();
-        if self.state.scalar(n).is_entry_of(n) != Verdict::Different
+        if self.judged(self.state.scalar(n).is_entry_of(n)) != Verdict::Different
             || n == return_address
             || n == return_address + 1
         {
@@ -446,6 +465,7 @@ impl Comparison<'_> {
             subject: Subject::Register(register),
             condition: Condition::Always,
             cause_pc: self.address(self.state.scalar_written_at(n)),
+            intact: None,
         };
         findings.add(wrong, self.place, || {
             let expected = if is_stack_pointer {
@@ -470,9 +490,15 @@ impl Comparison<'_> {
             return;
         }
         let verdicts = [
-            vector.active.is_entry_of(machine),
-            vector.inactive.is_entry_of(machine),
+            self.judged(vector.active.is_entry_of(machine)),
+            self.judged(vector.inactive.is_entry_of(machine)),
         ];
+        let intact = match verdicts {
+            [Verdict::Different, Verdict::Different] => None,
+            [Verdict::Different, _] => Some(SavedLanes::Inactive),
+            [_, Verdict::Different] => Some(SavedLanes::Active),
+            [_, _] => Some(SavedLanes::All),
+        };
         let Some(condition) = condition_of(verdicts) else {
             return;
         };
@@ -494,6 +520,7 @@ impl Comparison<'_> {
                 _ => Condition::Always,
             },
             cause_pc: self.address(vector.written_at),
+            intact,
         };
         findings.add(wrong, self.place, || {
             let expected = if is_preserved {

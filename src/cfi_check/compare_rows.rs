@@ -5,6 +5,8 @@
     reason = "only some effects and registers matter to call frame information"
 )]
 
+use std::borrow::Cow;
+
 use super::SkipReason;
 use super::compare::Comparison;
 use super::decode_row::DecodedRow;
@@ -13,6 +15,7 @@ use super::flow::{self, Visitor};
 use super::memory;
 use super::state::{State, scalar_index};
 use super::step::Context;
+use super::value::Scalar;
 use crate::abi::Convention;
 use crate::isa::{Effect, Instruction, MachineRegister, ScalarOp};
 
@@ -23,6 +26,8 @@ pub(super) enum Extent {
     All,
     /// The one at an address.
     One(u64),
+    /// The one at an address, or the call that contains it. A rule is also wrong if its value is not known to be the one on entry.
+    Doubted(u64),
 }
 
 /// Compares each reached instruction with its row.
@@ -75,7 +80,7 @@ impl Visitor for Comparer<'_, '_> {
         let Some(row) = self.rows.peek() else {
             return;
         };
-        if let Extent::One(address) = self.extent
+        if let Extent::One(address) | Extent::Doubted(address) = self.extent
             && !(instruction.address..instruction.end()).contains(&address)
         {
             return;
@@ -84,12 +89,19 @@ impl Visitor for Comparer<'_, '_> {
             start: instruction.address,
             end: instruction.end(),
         };
+        let state = match self.extent {
+            Extent::Doubted(address) if address != instruction.address => {
+                Cow::Owned(during(state, instruction))
+            }
+            _ => Cow::Borrowed(state),
+        };
         let comparison = Comparison {
             context: self.context,
             row,
-            state,
+            state: &state,
             place,
             returns: self.returns,
+            doubts: matches!(self.extent, Extent::Doubted(_)),
         };
         if self.compared == Some(row.start) {
             if !self.changed.is_empty() {
@@ -102,10 +114,21 @@ impl Visitor for Comparer<'_, '_> {
             self.compared = Some(row.start);
         }
         self.changed.clear();
-        if !is_limited(self.context, state, instruction, row, &mut self.changed) {
+        if !is_limited(self.context, &state, instruction, row, &mut self.changed) {
             self.compared = None;
         }
     }
+}
+
+/// Returns the state during a call, in which the registers with the return address are overwritten.
+fn during(state: &State, call: &Instruction) -> State {
+    let mut state = state.clone();
+    for register in call.writes.spans().iter().flat_map(|span| span.registers()) {
+        if let MachineRegister::Sgpr(n) = register {
+            state.set_scalar(n, Scalar::Other, 0);
+        }
+    }
+    state
 }
 
 /// Returns true if an instruction changes the result of a comparison with the row only for registers that have no rule and are not named by

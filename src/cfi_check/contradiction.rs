@@ -114,6 +114,8 @@ pub struct Contradiction {
     pub actual: RowRule,
     /// The correct rule there.
     pub expected: RowRule,
+    /// The lanes in which a vector register without a rule still has its value there. `None` if there are none, or for other subjects.
+    pub(crate) intact: Option<SavedLanes>,
 }
 
 impl fmt::Display for Subject {

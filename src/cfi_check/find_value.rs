@@ -18,12 +18,18 @@ use crate::isa::MachineRegister;
 
 /// Returns the places of the dwords of scalar registers.
 pub(super) fn dwords(state: &State, registers: &[u8]) -> RowRule {
-    let found = registers
-        .iter()
-        .map(|register| dword(state, Scalar::entry(*register)));
+    let values = || registers.iter().map(|register| Scalar::entry(*register));
+    let found = values().map(|value| dword(state, value));
     let Some(found) = found.collect::<Option<Vec<_>>>() else {
         return RowRule::Other;
     };
+    // While a pair is being reloaded, a scalar register has one half, but lanes still have both.
+    let is_in_lane = |one: &Dword| matches!(one, Dword::Lane(..));
+    if found.iter().any(is_in_lane)
+        && let Some(lanes) = values().map(|value| lane(state, value)).collect()
+    {
+        return RowRule::Dwords(lanes);
+    }
     let own = registers.iter().map(|n| Dword::Scalar(numbered_scalar(*n)));
     if own.eq(found.iter().copied()) && registers.len() == 1 {
         return RowRule::SameValue;
@@ -42,6 +48,11 @@ fn dword(state: &State, value: Scalar) -> Option<Dword> {
     if let Some((n, _)) = scalar {
         return Some(Dword::Scalar(numbered_scalar(n)));
     }
+    lane(state, value)
+}
+
+/// Returns a lane that has this value, whichever lanes are active.
+fn lane(state: &State, value: Scalar) -> Option<Dword> {
     state.vectors.iter().find_map(|(register, vector)| {
         let lanes = vector.active.named().iter();
         let lane = lanes

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::contradiction::{Condition, Contradiction, RowRule, Subject};
+use super::contradiction::{Condition, Contradiction, RowRule, SavedLanes, Subject};
 use super::rule::{CfiRule, Merge};
 
 /// The addresses of one instruction.
@@ -20,6 +20,8 @@ pub(super) struct Wrong {
     pub(super) condition: Condition,
     /// The address of the instruction that made the row wrong.
     pub(super) cause_pc: u64,
+    /// The lanes in which a vector register without a rule still has its value.
+    pub(super) intact: Option<SavedLanes>,
 }
 
 /// The key by which contradictions are merged: the identifier of the rule, the subject, the condition, and the cause for
@@ -33,12 +35,20 @@ pub(super) struct Findings {
     by_key: BTreeMap<Key, usize>,
     /// The contradictions at the last instruction that was compared.
     current: Vec<usize>,
+    /// True if an instruction was compared.
+    has_compared: bool,
 }
 
 impl Findings {
     /// Begins an instruction. Instructions come by ascending address.
     pub(super) fn begin(&mut self) {
+        self.has_compared = true;
         self.current.clear();
+    }
+
+    /// Returns true if an instruction was compared. The others cannot be reached.
+    pub(super) fn has_compared(&self) -> bool {
+        self.has_compared
     }
 
     /// Ends the contradictions of these subjects at the last instruction, unless they are added again.
@@ -73,6 +83,7 @@ impl Findings {
             subject,
             condition,
             cause_pc,
+            intact,
         } = wrong;
         let by_cause = (rule.merge == Merge::ByCause).then_some(cause_pc);
         let next = self.found.len();
@@ -89,6 +100,7 @@ impl Findings {
                 cause: rule.cause,
                 actual,
                 expected,
+                intact,
             });
         }
         if let Some(one) = self.found.get_mut(n) {

@@ -203,7 +203,21 @@ impl<'a> Machine<'a> {
         meter: &Meter,
     ) -> Report {
         let known = &mut KnownInstructions::default();
-        self.check_some(Extent::One(address), function, known, meter)
+        report(self.check_some(Extent::One(address), function, known, meter))
+    }
+
+    /// Checks the row at an address like [`check_at`](Machine::check_at). A rule also counts as wrong if its value is not known to be the one on
+    /// entry. Returns the contradictions; all other rules are right. Returns `None` if the function is skipped, or the code does not reach the address.
+    pub(crate) fn doubt_at(
+        &self,
+        address: u64,
+        function: &FunctionCode<'_>,
+        meter: &Meter,
+    ) -> Option<Vec<Contradiction>> {
+        let known = &mut KnownInstructions::default();
+        let (findings, checked) = self.check_some(Extent::Doubted(address), function, known, meter);
+        let is_known = checked.is_ok() && findings.has_compared();
+        is_known.then(|| findings.into_sorted())
     }
 
     /// Checks as [`Machine::check`] does, within a budget. If the budget is exceeded, the function has no contradictions.
@@ -215,7 +229,7 @@ impl<'a> Machine<'a> {
         known: &mut KnownInstructions,
         meter: &Meter,
     ) -> Report {
-        self.check_some(Extent::All, function, known, meter)
+        report(self.check_some(Extent::All, function, known, meter))
     }
 
     fn check_some(
@@ -224,16 +238,12 @@ impl<'a> Machine<'a> {
         function: &FunctionCode<'_>,
         known: &mut KnownInstructions,
         meter: &Meter,
-    ) -> Report {
+    ) -> (Findings, Result<(), SkipReason>) {
         let mut findings = Findings::default();
         let held = meter.bytes();
         let checked = self.check_into(extent, function, known, meter, &mut findings);
-        let skip_reason = checked.err();
         meter.release(meter.bytes().saturating_sub(held));
-        Report {
-            contradictions: findings.into_sorted(),
-            skip_reason,
-        }
+        (findings, checked)
     }
 
     fn check_into(
@@ -279,6 +289,13 @@ impl<'a> Machine<'a> {
             meter,
         };
         compare_rows::compare(&context, &rows, extent, findings)
+    }
+}
+
+fn report((findings, checked): (Findings, Result<(), SkipReason>)) -> Report {
+    Report {
+        contradictions: findings.into_sorted(),
+        skip_reason: checked.err(),
     }
 }
 
@@ -335,6 +352,7 @@ fn check_boundaries(rows: &[DecodedRow], instructions: &[Instruction], findings:
                 subject: Subject::Row,
                 condition: Condition::Always,
                 cause_pc: instruction.address,
+                intact: None,
             };
             findings.add(wrong, place, || (RowRule::Other, RowRule::Other));
         }

@@ -76,10 +76,17 @@ impl State {
 
     /// Returns the scalar registers that certainly differ from their values on entry, one bit each from `s0`.
     pub(super) fn overwritten(&self) -> u128 {
-        let is_overwritten =
-            |(n, value): &(u8, Scalar)| value.is_entry_of(*n) == Verdict::Different;
-        let overwritten = self.known_scalars().filter(is_overwritten);
-        overwritten.fold(0, |set, (n, _)| set | nth(n.into()))
+        self.scalars_with(Verdict::Different)
+    }
+
+    /// Returns the scalar registers that certainly have their values on entry, one bit each from `s0`.
+    pub(super) fn unchanged(&self) -> u128 {
+        self.scalars_with(Verdict::Same)
+    }
+
+    fn scalars_with(&self, verdict: Verdict) -> u128 {
+        let chosen = (self.known_scalars()).filter(|(n, value)| value.is_entry_of(*n) == verdict);
+        chosen.fold(0, |set, (n, _)| set | nth(n.into()))
     }
 
     /// Returns the lowest possible stack pointer.

@@ -48,4 +48,6 @@ pub use row::{Row, Rows};
 pub use rule::{CfaRule, RegisterRule, RuleExpression};
 pub use stop::Stopped;
 pub use unwind::{CallFrame, CallStack, CorrectedRule, Unwind, unwind};
-pub(crate) use unwind::{CallerExec, Correction, Corrections, unwind_corrected};
+pub(crate) use unwind::{
+    CallerExec, Correction, Corrections, Derived, LanesLeft, LostRegister, unwind_corrected,
+};

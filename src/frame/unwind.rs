@@ -4,6 +4,7 @@
 
 mod call_frame;
 mod correction;
+mod lost;
 
 use core::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,6 +14,7 @@ use foldhash::HashMap;
 
 use super::address::FrameAddress;
 use super::index::{FrameIndex, KnownRow, RowSource};
+use super::rule::RegisterRule;
 use super::stop::Stopped;
 use crate::arch::{CodeAddress, LoadAddress, ProcessAddress, Processor, Register};
 use crate::error::{Error, ErrorKind, Result, SpecRule};
@@ -25,7 +27,9 @@ use crate::wave::Wave;
 pub use call_frame::CallFrame;
 use call_frame::Found;
 pub use correction::CorrectedRule;
-pub(crate) use correction::{CallerExec, Correction, Corrections};
+pub(crate) use correction::{
+    CallerExec, Correction, Corrections, Derived, LanesLeft, LostRegister,
+};
 
 /// The starting point of unwinding.
 #[non_exhaustive]
@@ -104,6 +108,9 @@ pub struct CallStack<'c, 'a> {
 /// The row of a frame, and the correction that was applied to it.
 type CorrectedRow<'a> = (Option<Arc<KnownRow<'a>>>, Option<Arc<Correction>>);
 
+/// The reason why a frame has no caller, with the error, if it is one.
+type End = (Stopped, Option<Error>);
+
 /// The known facts of one frame.
 #[derive(Debug)]
 struct Activation<'a> {
@@ -111,10 +118,37 @@ struct Activation<'a> {
     row: Option<Arc<KnownRow<'a>>>,
     /// The correction that was applied to the row.
     correction: Option<Arc<Correction>>,
+    /// True if the row was derived from the machine code.
+    is_derived: bool,
     /// The computed CFA. While it is being computed, the error for a recursive request.
     cfa: RefCell<Option<Result<Location<'a>>>>,
     /// The location of the return address.
     return_address: Option<Location<'a>>,
+}
+
+impl<'a> Activation<'a> {
+    fn new(
+        address: FrameAddress,
+        row: Option<Arc<KnownRow<'a>>>,
+        correction: Option<Arc<Correction>>,
+    ) -> Activation<'a> {
+        Activation {
+            address,
+            row,
+            correction,
+            is_derived: false,
+            cfa: RefCell::new(None),
+            return_address: None,
+        }
+    }
+}
+
+fn failed(error: Error) -> End {
+    let stopped = match error.is_limit() {
+        true => Stopped::Limit,
+        false => Stopped::Error,
+    };
+    (stopped, Some(error))
 }
 
 /// Unwinds the call stack of a wave that is stopped at `pc`, an address of the process.
@@ -187,6 +221,11 @@ impl<'c, 'a> CallStack<'c, 'a> {
         let (Some(known), Some(corrections)) = (&row, &self.corrections) else {
             return Ok((row, None));
         };
+        // The outermost frame has no caller whose registers could be wrong.
+        let return_address = known.row.rule(known.cie.return_address_register);
+        if return_address == Some(RegisterRule::Undefined) {
+            return Ok((row, None));
+        }
         let found = corrections.correction(address.lookup(), &known.cie)?;
         let Some(correction) = found else {
             return Ok((row, None));
@@ -197,15 +236,7 @@ impl<'c, 'a> CallStack<'c, 'a> {
     }
 
     /// Adds the frame at `pc`, an address of the code object. Returns the return address.
-    fn push(&mut self, pc: u64) -> Result<u64, (Stopped, Option<Error>)> {
-        let failed = |error: Error| {
-            let stopped = if error.is_limit() {
-                Stopped::Limit
-            } else {
-                Stopped::Error
-            };
-            (stopped, Some(error))
-        };
+    fn push(&mut self, pc: u64) -> Result<u64, End> {
         if self.frames.len() >= self.unwind.limits.frames as usize {
             return Err((Stopped::Limit, None));
         }
@@ -220,26 +251,61 @@ impl<'c, 'a> CallStack<'c, 'a> {
             Err(error) => (None, None, Some(error)),
         };
         let nothing = match &row {
+            _ if error.is_some() => None,
             None => Some(Stopped::NoCfi),
             Some(known) => known.row.is_empty().then_some(Stopped::NoRules),
         };
-        let column = row.as_ref().and_then(|known| known.cie.return_address());
-        self.frames.push(Activation {
-            address,
-            row,
-            correction: correction.clone(),
-            cfa: RefCell::new(None),
-            return_address: None,
+        if nothing.is_some()
+            && let Some(return_address) = self.push_derived(level, address)
+        {
+            return return_address;
+        }
+        let without_caller = (correction.as_ref()).and_then(|found| found.without_caller.clone());
+        self.frames.push(Activation::new(address, row, correction));
+        match (error.or(without_caller), nothing) {
+            (Some(error), _) => Err(failed(error)),
+            (None, Some(stopped)) => Err((stopped, None)),
+            (None, None) => self.return_address(level),
+        }
+    }
+
+    /// Adds a frame without call frame information, if the machine code shows its caller. Returns the return address.
+    fn push_derived(&mut self, level: usize, address: FrameAddress) -> Option<Result<u64, End>> {
+        let corrections = self.corrections.clone()?;
+        let derived = corrections.derived(address.lookup()).transpose()?;
+        let arena = self.unwind.arena;
+        let row = derived.and_then(|derived| {
+            let row = derived.row(address.lookup(), arena)?;
+            Ok((row, Arc::clone(&derived.changes)))
         });
-        let without_caller = correction.and_then(|found| found.without_caller.clone());
-        if let Some(error) = error.or(without_caller) {
-            return Err(failed(error));
+        let (row, changes) = match row {
+            Ok(row) => row,
+            Err(error) => {
+                self.frames.push(Activation::new(address, None, None));
+                return Some(Err(failed(error)));
+            }
+        };
+        let activation = Activation::new(address, row, Some(changes));
+        self.frames.push(Activation {
+            is_derived: true,
+            ..activation
+        });
+        let found = self.return_address(level);
+        if let Ok(return_address) = found
+            && corrections.returns_to(level, return_address)
+        {
+            return Some(found);
         }
-        if let Some(stopped) = nothing {
-            return Err((stopped, None));
-        }
+        // The function has no caller, or follows another calling convention.
+        self.frames.truncate(level);
+        (self.found.get_mut()).retain(|(of, _), _| *of != level);
+        None
+    }
+
+    /// Reads the return address of the last frame.
+    fn return_address(&mut self, level: usize) -> Result<u64, End> {
         let frame = CallFrame { stack: self, level };
-        let Some(column) = column else {
+        let Some(column) = frame.return_address_column() else {
             return Err((Stopped::Error, Some(SpecRule::RegisterNumber.into())));
         };
         let location = frame.return_address_location(column).map_err(failed)?;

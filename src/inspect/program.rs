@@ -10,7 +10,7 @@ use crate::arch::{Processor, WaveSize};
 use crate::debug_info::{DebugInfo, Function};
 use crate::error::Result;
 use crate::expr::Dialect;
-use crate::frame::{Cie, Correction, FrameIndex, FrameSection, SectionKind};
+use crate::frame::{Cie, Correction, Derived, FrameIndex, FrameSection, SectionKind};
 use crate::lane_flow::{self, LaneFlow};
 use crate::limits::Limits;
 use crate::meter::Meter;
@@ -210,9 +210,29 @@ impl<'a> Program<'a> {
             cfi: &self.cfi,
             dialect: self.dialect(),
         };
+        (self.checks(wave_size)).correction(address, cie, &checked, meter)
+    }
+
+    /// Returns the rules at an address of the code object, derived from the machine code. Returns `None` if they are not known.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub(super) fn derived(
+        &self,
+        address: u64,
+        wave_size: WaveSize,
+        meter: &Meter,
+    ) -> Result<Option<Arc<Derived>>> {
+        let function = self.lane_flow(wave_size).function_with(address);
+        let Some(function) = function.filter(|function| !function.is_kernel) else {
+            return Ok(None);
+        };
+        (self.checks(wave_size)).derived(address, &function, self.dialect(), meter)
+    }
+
+    fn checks(&self, wave_size: WaveSize) -> &CodeChecks<'a> {
         of_size(&self.code_checks, wave_size)
             .get_or_init(|| CodeChecks::new(self.object(), wave_size))
-            .correction(address, cie, &checked, meter)
     }
 
     /// Returns its processor.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::program::Program;
 use crate::arch::{Lane, LoadAddress, ProcessAddress};
 use crate::error::{Error, Result};
-use crate::frame::{CallerExec, Cie, Correction, Corrections};
+use crate::frame::{CallerExec, Cie, Correction, Corrections, Derived};
 use crate::lane_flow::{LaneState, Reason, StopLanes};
 use crate::meter::Meter;
 use crate::wave::Wave;
@@ -82,6 +82,20 @@ impl Corrections for StopCode<'_, '_> {
     fn correction(&self, address: u64, cie: &Cie<'_>) -> Result<Option<Arc<Correction>>> {
         let WaveRef(wave) = self.wave;
         (self.program).correction(address, cie, wave.wave_size(), self.meter)
+    }
+
+    fn derived(&self, address: u64) -> Result<Option<Arc<Derived>>> {
+        let WaveRef(wave) = self.wave;
+        self.program.derived(address, wave.wave_size(), self.meter)
+    }
+
+    fn returns_to(&self, level: usize, address: u64) -> bool {
+        // The analysis of lanes finds return addresses in another way, as far as there are lanes to be found.
+        let lanes = self.lanes().ok();
+        let known = lanes.and_then(|found| found.frames.get(level.checked_add(1)?));
+        let WaveRef(wave) = self.wave;
+        let flow = self.program.lane_flow(wave.wave_size());
+        known.is_none_or(|caller| caller.pc == address) && flow.follows_call(address, self.meter)
     }
 
     fn exec(&self, level: usize) -> Option<CallerExec> {

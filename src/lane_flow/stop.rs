@@ -114,6 +114,19 @@ impl<'a> LaneFlow<'a> {
         (offset < entry.function.code.len() as u64).then_some(entry)
     }
 
+    /// Returns the function with code at an address.
+    pub(crate) fn function_with(&self, pc: u64) -> Option<Function<'a>> {
+        self.entry(pc).map(|entry| entry.function)
+    }
+
+    /// Returns true if there is a call before an address.
+    pub(crate) fn follows_call(&self, pc: u64, meter: &Meter) -> bool {
+        // A call that does not return may be the last instruction of a function.
+        let entry = pc.checked_sub(1).and_then(|last| self.entry(last));
+        let flow = entry.and_then(|entry| self.flow(entry, meter).ok());
+        flow.is_some_and(|flow| flow.code().has_call_before(pc))
+    }
+
     /// Returns the facts about a function, or the reason why there are none.
     fn flow(&self, entry: &Entry<'a>, meter: &Meter) -> Result<Arc<FunctionFlow<'a>>, Reason> {
         let decoder = self.decoder.as_ref().ok_or(Reason::Code)?;

@@ -212,6 +212,13 @@ impl Code {
         before.is_some_and(|one| matches!(one.effect, Effect::Call { .. }))
     }
 
+    /// Returns true if a call ends at an address, which may be the end of the code.
+    pub(crate) fn has_call_before(&self, address: u64) -> bool {
+        let after = (self.instructions).partition_point(|one| one.address < address);
+        let before = after.checked_sub(1).and_then(|n| self.instructions.get(n));
+        before.is_some_and(|one| one.end() == address && matches!(one.effect, Effect::Call { .. }))
+    }
+
     /// Returns the control-flow graph.
     pub(crate) fn graph(&self) -> &Graph {
         self.graph.get_or_init(|| self.find_graph())

@@ -68,6 +68,9 @@ pub struct CallDocument {
     pub cfa: Option<CfaDocument>,
     /// The registers in this frame that have a rule in an inner frame.
     pub registers: BTreeMap<String, RegisterDocument>,
+    /// True if there is no call frame information for this code, and the caller was found by the machine code; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub derived: Option<bool>,
     /// The wrong rules of call frame information at this place, which were replaced according to the machine code. They determine the callers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub corrected: Vec<CorrectedRule>,
@@ -209,6 +212,7 @@ impl CallDocument {
                 address: Hex::from(address),
             }),
             registers: registers(frame, lane, rules, completeness),
+            derived: frame.call_frame().is_derived().then_some(true),
             corrected: frame.call_frame().corrected_rules().to_vec(),
         }
     }

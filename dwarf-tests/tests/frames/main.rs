@@ -124,19 +124,6 @@ impl Pair {
         format!("{} {}", name(&self.object), name(&self.wave))
     }
 
-    /// Returns the wave's entry in `truth.json`, or null if it has none.
-    fn truth(&self) -> Value {
-        let path = self.wave.with_file_name("truth.json");
-        if !path.exists() {
-            return Value::Null;
-        }
-        let name = self.wave.file_name().unwrap().to_str().unwrap();
-        let truth = json(&path);
-        let mut snapshots = list(&truth["snapshots"]).iter();
-        let snapshot = snapshots.find(|snapshot| snapshot["wave"] == name);
-        snapshot.cloned().unwrap_or_default()
-    }
-
     /// Calls `ask` with the stop, through Rust.
     fn with_stop<R>(&self, ask: impl FnOnce(&Stop<'_, '_>) -> R) -> R {
         let file = std::fs::read(&self.object).unwrap();

@@ -28,7 +28,7 @@ impl Comparison<'_> {
         let unknown = CfaResult { slot: None };
         let plain = !number.pair && matches!(value, Scalar::Entry { .. } | Scalar::Aligned { .. });
         if !plain {
-            if value != Scalar::Unknown && !number.pair {
+            if (value != Scalar::Unknown || self.doubts) && !number.pair {
                 self.wrong_cfa(decoded, &rule::CFA_WRONG, Condition::Always, findings);
             }
             return unknown;
@@ -136,6 +136,7 @@ impl Comparison<'_> {
             subject: Subject::Cfa,
             condition,
             cause_pc,
+            intact: None,
         };
         findings.add(wrong, self.place, || {
             let actual = RowRule::Cfa {

@@ -8,7 +8,7 @@ use crate::expr::Encoding;
 use crate::frame::address::FrameAddress;
 use crate::frame::row::Row;
 use crate::frame::rule::{CfaRule, RegisterRule, RuleExpression};
-use crate::location::{Access, Bounds, Composite, Location, Place, Storage, read_value};
+use crate::location::{Access, Location, Place, Storage, read_value};
 
 /// One call frame.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         self.level
     }
 
-    fn activation(&self) -> Option<&Activation<'a>> {
+    pub(super) fn activation(&self) -> Option<&Activation<'a>> {
         self.stack.frames.get(self.level)
     }
 
@@ -69,6 +69,11 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             .map(|known| &known.row)
     }
 
+    /// Returns the column of the return address in the row.
+    pub(super) fn return_address_column(&self) -> Option<Register> {
+        self.activation()?.row.as_ref()?.cie.return_address()
+    }
+
     /// Returns the wrong rules of the row, which were replaced.
     #[must_use]
     pub fn corrected_rules(&self) -> &[CorrectedRule] {
@@ -78,12 +83,10 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         correction.map_or(&[], |correction| &correction.rules)
     }
 
-    /// Returns true if the function has overwritten a register that has no rule, and did not save it.
-    fn loses(&self, register: Register) -> bool {
-        let correction = self
-            .activation()
-            .and_then(|known| known.correction.as_ref());
-        correction.is_some_and(|known| known.lost.binary_search(&register.number().into()).is_ok())
+    /// Returns true if there is no call frame information for the frame's code, and the row was derived from the machine code.
+    #[must_use]
+    pub fn is_derived(&self) -> bool {
+        self.activation().is_some_and(|known| known.is_derived)
     }
 
     /// Returns the frame that this one called.
@@ -390,8 +393,8 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
             {
                 return Ok(location);
             }
-            if self.loses(register) {
-                return self.in_lanes_left(register);
+            if let Some(left) = self.lanes_left(register) {
+                return self.in_lanes(register, left);
             }
         }
         let cfa_outcome = || self.cfa().map(Outcome::Location);
@@ -455,42 +458,6 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         }
     }
 
-    /// Returns the location of a lost register: a vector register keeps the lanes that did not enter the function.
-    fn in_lanes_left(&self, register: Register) -> Result<Location<'a>> {
-        let unwind = &self.stack.unwind;
-        let wave_size = unwind.wave.wave_size();
-        let exec = Register::exec(wave_size);
-        if !register.is_vector() {
-            return Ok(Location::UNDEFINED);
-        }
-        let (location, assumed) = self.recovered(exec)?;
-        if assumed {
-            return Ok(Location::UNDEFINED);
-        }
-        let access = Access {
-            wave: unwind.wave,
-            lane: None,
-            max_bits: unwind.limits.bits,
-            meter: None,
-        };
-        let mask = read_value(&location, exec.size_in_bits().unwrap_or(64), &access)?;
-        let lanes = wave_size.lanes();
-        let bounds = Bounds::of(&unwind.limits);
-        let own = self.register(register)?;
-        let of_lanes = (mask, lanes);
-        let composite = Composite::select(
-            own,
-            Location::UNDEFINED,
-            of_lanes,
-            32,
-            lanes.into(),
-            bounds,
-            unwind.arena,
-        )?;
-        let composite = unwind.arena.composites.alloc(composite);
-        Ok(Location::One(Place::new(Storage::Composite(composite), 0)))
-    }
-
     /// Returns the caller's EXEC as the machine code shows it, if the code leads to the same caller.
     fn exec_of_caller(&self, exec: Register) -> Option<Location<'a>> {
         let level = self.level.checked_add(1)?;
@@ -543,8 +510,8 @@ impl<'a> Frame<'a> for CallFrame<'_, '_, 'a> {
             if !default || special {
                 return callee.find(register).location;
             }
-            if callee.loses(register) {
-                return callee.in_lanes_left(register);
+            if let Some(left) = callee.lanes_left(register) {
+                return callee.in_lanes(register, left);
             }
             frame = callee;
         }

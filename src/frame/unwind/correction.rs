@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::entry::Cie;
-use super::super::index::KnownRow;
+use super::super::entry::{Cie, FrameSection};
+use super::super::index::{FrameIndex, KnownRow};
 use super::super::rule::CfaRule;
+use crate::arch::Register;
 use crate::error::{Error, Result};
 use crate::location::Arena;
 
@@ -13,14 +14,43 @@ use crate::location::Arena;
 pub(crate) struct Correction {
     /// The instructions that set the correct rules, with the alignment factors of the row's CIE.
     pub(crate) instructions: Vec<u8>,
-    /// The sorted numbers of registers that have no rule and are overwritten, so that the caller's values are lost.
-    pub(crate) lost: Vec<u64>,
+    /// The registers that have no rule and are overwritten, so that the caller's values are lost; sorted.
+    pub(crate) lost: Vec<LostRegister>,
     /// The wrong rules, without the registers in `lost`.
     pub(crate) rules: Vec<CorrectedRule>,
     /// True if the CFA is wrong, and the correct one was not found.
     pub(crate) without_cfa: bool,
     /// The error of the return address, if it is wrong and the correct one was not found.
     pub(crate) without_caller: Option<Error>,
+}
+
+/// A register that has no rule and is overwritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LostRegister {
+    /// Its DWARF number.
+    pub(crate) number: u64,
+    /// The lanes that still have the caller's values.
+    pub(crate) left: LanesLeft,
+}
+
+/// The lanes of an overwritten register that still have the caller's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LanesLeft {
+    /// None, or the register is scalar.
+    None,
+    /// The lanes that are active in the caller.
+    Active,
+    /// The lanes that are not active in the caller.
+    Inactive,
+}
+
+/// The rules for code without call frame information, derived from the machine code.
+#[derive(Clone, Debug)]
+pub(crate) struct Derived {
+    /// A `.debug_frame` with the rules that hold on entry to the function.
+    pub(crate) section: Vec<u8>,
+    /// The changes of these rules since the entry.
+    pub(crate) changes: Arc<Correction>,
 }
 
 /// A wrong rule of a frame's row, which was replaced according to the machine code. Source: HET A.6.4.1.
@@ -44,6 +74,17 @@ pub(crate) trait Corrections: core::fmt::Debug {
     /// If a limit is reached.
     fn correction(&self, address: u64, cie: &Cie<'_>) -> Result<Option<Arc<Correction>>>;
 
+    /// Returns the rules that the machine code shows at an address of the code object, for code without call frame information. Returns `None` if
+    /// they are not known.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    fn derived(&self, address: u64) -> Result<Option<Arc<Derived>>>;
+
+    /// Returns true if the frame at a level may return to an address of the code object: there is a call before it, and no other return address
+    /// of the frame is known.
+    fn returns_to(&self, level: usize, address: u64) -> bool;
+
     /// Returns EXEC in a caller at its call. Returns `None` if it is not known.
     ///
     /// * `level`: of the caller, at least 1.
@@ -59,7 +100,34 @@ pub(crate) struct CallerExec {
     pub(crate) return_address: Option<u64>,
 }
 
+impl Derived {
+    /// Returns the row at an address.
+    ///
+    /// # Errors
+    /// If a rule is wrong.
+    pub(super) fn row<'a>(
+        &self,
+        address: u64,
+        arena: &'a Arena<'a>,
+    ) -> Result<Option<Arc<KnownRow<'a>>>> {
+        let section = FrameSection::debug_frame(arena.keep(&self.section));
+        let Some((fde, row)) = FrameIndex::new(section).row_at(address, None)? else {
+            return Ok(None);
+        };
+        let on_entry = KnownRow { cie: fde.cie, row };
+        let changed = self.changes.apply(&on_entry, section.name(), arena)?;
+        Ok(Some(Arc::new(changed.unwrap_or(on_entry))))
+    }
+}
+
 impl Correction {
+    /// Returns the lanes of a lost register that still have the caller's values. Returns `None` if the register is not lost.
+    pub(super) fn lanes_left(&self, register: Register) -> Option<LanesLeft> {
+        let number = register.number().into();
+        let at = (self.lost).binary_search_by_key(&number, |lost| lost.number);
+        self.lost.get(at.ok()?).map(|lost| lost.left)
+    }
+
     /// Returns the corrected row. Returns `None` if its own rules are right.
     ///
     /// # Errors
