@@ -95,6 +95,8 @@ fn stop_in(file: &[u8], pc: u64, options: StopOptions, ask: impl FnOnce(&Stop<'_
         (35, u32::MAX.into()),
         (36, 8),
         (40, 9),
+        (48, RETURN),
+        (49, 0),
     ];
     for (number, value) in registers {
         wave.set_register(s(number), value).unwrap();
@@ -283,6 +285,26 @@ fn without_rules_a_value_that_is_not_certain_is_not_shown() {
             assert_eq!(value(stop, &outer, 33), Some(7));
         });
     }
+}
+
+/// `leaf` has called unknown code, and kept its own return address in `s[48:49]`. That code may have written `v1` in the lanes that `leaf` has, but it
+/// preserves `v40` (USAGE "Calling Convention").
+#[test]
+fn without_rules_a_register_that_a_callee_may_write_is_not_shown() {
+    /// `s_swappc_b64 s[30:31], s[4:5]`.
+    const CALLS: u32 = KERNEL[CALL];
+    let leaf = [move32(48, 30), move32(49, 31), CALLS, NOP];
+    let file = object_with(KERNEL, &leaf, &[]);
+    stop_in(&file, LEAF + 12, StopOptions::default(), |stop| {
+        let outer = stop.stack().frame(1).unwrap();
+        assert_eq!(outer.code_address(), RETURN);
+        let bits = lanes(stop, V1);
+        let lost = bits.undefined.ranges();
+        assert_eq!((lost.len(), &lost[0]), (1, &(0..8 * 32)));
+        assert!(lanes(stop, V40).is_complete());
+        assert_eq!(value(stop, &outer, 36), Some(8));
+        assert_eq!(value(stop, &outer, 40), None);
+    });
 }
 
 /// The return address may have been overwritten, or there is no call before it. In both cases there is no caller.

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 
 use super::contradiction::{Condition, Dword, RowRule, SavedLanes, Subject};
-use super::decode_row::DecodedRow;
+use super::decode_row::{AGPRS, DecodedRow, VGPRS};
 use super::decode_rule::{DecodedCfa, DecodedRule, ScalarPlace, Scaled, VectorPlace};
 use super::find_value;
 use super::findings::{Findings, Place, Wrong};
@@ -25,8 +25,8 @@ use super::value::{Scalar, Verdict};
 use super::vector::{LaneValue, Lanes, Vector};
 use crate::abi::Convention;
 use crate::arch::{Register, ScratchAddressing, WaveSize};
-use crate::isa::MachineRegister;
-use crate::machine_flow::{in_lane, indices};
+use crate::isa::{Effect, Instruction, MachineRegister};
+use crate::machine_flow::{Lanes as _, in_lane, indices};
 use cfa::CfaResult;
 
 /// The input of a comparison: one instruction, and the row that applies to it.
@@ -67,6 +67,30 @@ impl Comparison<'_> {
         }
         for (register, vector) in self.state.vectors.iter() {
             self.vector_without_rule(register, vector, findings);
+        }
+        if self.doubts {
+            self.vectors_of_callees(findings);
+        }
+    }
+
+    /// Reports the vector registers that a callee may have written. The state has only those that this function writes.
+    fn vectors_of_callees(&self, findings: &mut Findings) {
+        let is_call = |one: &Instruction| matches!(one.effect, Effect::Call { .. });
+        if !self.context.code.instructions.iter().any(is_call) {
+            return;
+        }
+        let written = self.context.callees.writes(self.context.start);
+        let vectors = (0..VGPRS).map(MachineRegister::Vgpr);
+        for register in vectors.chain((0..AGPRS).map(MachineRegister::Agpr)) {
+            let is_written = written.is_none_or(|written| written.contains(register));
+            if is_written
+                && !self.context.preserves(register)
+                && self.state.vectors.get(register).is_none()
+            {
+                let mut vector = Vector::of_register(register);
+                vector.write(Mask::ENTRY, &Vector::UNKNOWN, 0);
+                self.vector_without_rule(register, &vector, findings);
+            }
         }
     }
 

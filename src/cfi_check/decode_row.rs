@@ -228,8 +228,8 @@ impl DecodedRow {
 }
 
 /// The largest numbers of registers of any processor.
-const VGPRS: u16 = Processor::UNKNOWN.max_vgprs();
-const AGPRS: u16 = Processor::UNKNOWN.max_agprs();
+pub(super) const VGPRS: u16 = Processor::UNKNOWN.max_vgprs();
+pub(super) const AGPRS: u16 = Processor::UNKNOWN.max_agprs();
 
 /// A set of vector registers, followed by accumulation registers, one bit each.
 #[derive(Clone, Debug, Default)]
