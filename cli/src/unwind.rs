@@ -234,8 +234,7 @@ fn print_corrected(document: &UnwindDocument, out: &mut dyn Write) -> Result<(),
         }
     }
     for (names, frames) in frames {
-        let noun = if frames.len() == 1 { "frame" } else { "frames" };
-        let frames = super::core::numbers(&frames, false);
+        let frames = named(&frames);
         let left = names.len().saturating_sub(MOST);
         let more = if left > 0 {
             format!(" and {left} more")
@@ -246,7 +245,7 @@ fn print_corrected(document: &UnwindDocument, out: &mut dyn Write) -> Result<(),
         let names = shown.join(", ");
         writeln!(
             out,
-            "{noun} {frames}: the call frame information of {names}{more} is wrong; the machine code was used"
+            "{frames}: the call frame information of {names}{more} is wrong; the machine code was used"
         )?;
     }
     Ok(())
@@ -260,14 +259,18 @@ fn print_derived(document: &UnwindDocument, out: &mut dyn Write) -> Result<(), F
     };
     let derived = document.frames.iter().filter(is_derived);
     let frames: Vec<usize> = derived.map(|frame| frame.frame.index).collect();
-    let noun = match *frames {
-        [] => return Ok(()),
-        [_] => "frame",
-        [..] => "frames",
-    };
-    let frames = super::core::numbers(&frames, false);
+    if frames.is_empty() {
+        return Ok(());
+    }
+    let frames = named(&frames);
     let text = "there is no call frame information; the machine code was used";
-    Ok(writeln!(out, "{noun} {frames}: {text}")?)
+    Ok(writeln!(out, "{frames}: {text}")?)
+}
+
+/// Returns the numbers of frames as text: `frame 1`, `frames 0-2`.
+fn named(frames: &[usize]) -> String {
+    let noun = if frames.len() == 1 { "frame" } else { "frames" };
+    format!("{noun} {}", super::core::numbers(frames, false))
 }
 
 fn print_frame(
