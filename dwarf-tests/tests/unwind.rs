@@ -212,6 +212,26 @@ fn without_cfi(object: &Path, folder: &Path) -> PathBuf {
     copy
 }
 
+/// A kernel has no caller, even if `s[30:31]` still have the address after a call. In `calls`, the kernel `k` begins at 0x2200, and 0x20c8 follows a
+/// call (llvm-objdump).
+#[test]
+fn a_kernel_has_no_caller() {
+    let folder = std::env::temp_dir().join(format!("hetdwarf-kernel-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let case = dwarf_tests::fixture("waves/calls");
+    let object = without_cfi(&case.join("calls.rocm.hsaco"), &folder);
+    let mut wave = json(&case.join("w00.json"));
+    wave["pc"] = "0x7f4000002200".into();
+    wave["registers"]["s30"] = "0x20c8".into();
+    wave["registers"]["s31"] = "0x7f40".into();
+    let path = folder.join("wave.json");
+    std::fs::write(&path, wave.to_string()).unwrap();
+    let document = unwind(&object, &path, false);
+    assert_eq!(calls(&document).len(), 1, "{document}");
+    assert_eq!(calls(&document)[0]["function"], "k");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// Without call frame information, the machine code shows the same frames. A register has the emulator's value, or none.
 #[test]
 fn from_the_code_alone() {

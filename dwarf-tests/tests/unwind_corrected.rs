@@ -3,6 +3,8 @@
 //!
 //! `outer`, a kernel at 0x1000, calls `leaf` at 0x1010 from within an `if`. Encodings: AMD's "CDNA2" instruction set architecture, sections SOP1 and SOPP.
 
+use core::ops::Range;
+
 use dwarf_tests::elf::linked;
 use hetdwarf::arch::{Register, ScratchAddressing, WaveSize};
 use hetdwarf::eval::{Frame, Reading};
@@ -203,6 +205,21 @@ fn a_cfa_is_where_the_code_keeps_it() {
     });
 }
 
+/// Returns the range of undefined bits, if there is exactly one.
+fn lost(bits: &Bits) -> Option<Range<u64>> {
+    match bits.undefined.ranges() {
+        [only] => Some(only.clone()),
+        _ => None,
+    }
+}
+
+/// `s_not_b64 exec, exec`.
+const NOT: u32 = 0xbefe_057e;
+/// `v_mov_b32 v40, 5`.
+const OVERWRITE: u32 = 0x7e50_0285;
+/// `v_mov_b32 v2, v40`.
+const COPY: u32 = 0x7e04_0328;
+
 /// Returns the lanes of a vector register in `outer`.
 fn lanes(stop: &Stop<'_, '_>, register: Register) -> Bits {
     let outer = stop.stack().frame(1).unwrap();
@@ -222,8 +239,7 @@ fn a_lost_vector_register_keeps_the_lanes_that_were_not_in_the_call() {
     const OVERWRITE: u32 = 0x7e02_0285;
     stop([OVERWRITE, NOP, NOP], StopOptions::default(), |stop| {
         let bits = lanes(stop, V1);
-        let lost = bits.undefined.ranges();
-        assert_eq!((lost.len(), &lost[0]), (1, &(0..8 * 32)));
+        assert_eq!(lost(&bits), Some(0..8 * 32));
         for (lane, bytes) in bits.bytes.chunks(4).enumerate().skip(8) {
             assert_eq!(usize::from(bytes[0]), lane);
         }
@@ -233,16 +249,35 @@ fn a_lost_vector_register_keeps_the_lanes_that_were_not_in_the_call() {
 /// `v40` is overwritten in the lanes that did not enter `leaf`. It is right in the other lanes.
 #[test]
 fn a_lost_vector_register_keeps_the_lanes_that_were_in_the_call() {
-    /// `s_not_b64 exec, exec` and `v_mov_b32 v40, 5`.
-    const NOT: u32 = 0xbefe_057e;
-    const OVERWRITE: u32 = 0x7e50_0285;
     stop([NOT, OVERWRITE, NOT], StopOptions::default(), |stop| {
         let bits = lanes(stop, V40);
         for (lane, bytes) in bits.bytes.chunks(4).enumerate().take(8) {
             assert_eq!(usize::from(bytes[0]), lane);
         }
-        let lost = bits.undefined.ranges();
-        assert_eq!((lost.len(), &lost[0]), (1, &(8 * 32..64 * 32)));
+        assert_eq!(lost(&bits), Some(8 * 32..64 * 32));
+    });
+}
+
+/// `v40` is copied to `v2` in the lanes that entered `leaf`, and then overwritten in all lanes. `v2` has the values of some lanes only, so all are lost.
+#[test]
+fn a_vector_register_that_is_kept_in_part_is_lost() {
+    let leaf = [COPY, OVERWRITE, NOT, OVERWRITE, NOT];
+    for file in [object_of(&leaf), object_with(KERNEL, &leaf, &[])] {
+        stop_in(&file, LEAF + 20, StopOptions::default(), |stop| {
+            assert_eq!(lost(&lanes(stop, V40)), Some(0..64 * 32));
+        });
+    }
+}
+
+/// `s_add_u32 s32, s32, 63` and `s_and_b32 s32, s32, 0xffffffc0`: the CFA in `s32` is wrong only if it was not a multiple of 64. It is kept.
+#[test]
+fn a_rule_that_is_wrong_under_a_condition_is_kept() {
+    let leaf = [0x8020_bf20, 0x8620_ff20, 0xffff_ffc0];
+    stop(leaf, StopOptions::default(), |stop| {
+        let leaf = stop.stack().frame(0).unwrap();
+        let cfa = leaf.cfa().unwrap().byte_address();
+        assert_eq!(cfa.map(|(_, address)| address), Some(0x100));
+        assert!(names(&leaf).is_empty());
     });
 }
 
@@ -299,12 +334,31 @@ fn without_rules_a_register_that_a_callee_may_write_is_not_shown() {
         let outer = stop.stack().frame(1).unwrap();
         assert_eq!(outer.code_address(), RETURN);
         let bits = lanes(stop, V1);
-        let lost = bits.undefined.ranges();
-        assert_eq!((lost.len(), &lost[0]), (1, &(0..8 * 32)));
+        assert_eq!(lost(&bits), Some(0..8 * 32));
         assert!(lanes(stop, V40).is_complete());
         assert_eq!(value(stop, &outer, 36), Some(8));
         assert_eq!(value(stop, &outer, 40), None);
     });
+}
+
+/// `v2` has the values of `v40` in the lanes that did not enter `leaf`. No rule can name such a place, so these lanes are lost.
+#[test]
+fn without_rules_a_place_that_no_rule_can_name_is_not_shown() {
+    let file = object_with(KERNEL, &[NOT, COPY, OVERWRITE, NOT], &[]);
+    stop_in(&file, LEAF + 16, StopOptions::default(), |stop| {
+        assert_eq!(lost(&lanes(stop, V40)), Some(8 * 32..64 * 32));
+    });
+}
+
+/// `s_branch 1` skips the instruction at which the wave is said to be: what the code did before is not known.
+#[test]
+fn without_rules_code_that_is_not_reached_has_no_caller() {
+    let file = object_with(KERNEL, &[0xbf82_0001, NOP, NOP], &[]);
+    for (offset, frames) in [(4, 1), (8, 2)] {
+        stop_in(&file, LEAF + offset, StopOptions::default(), |stop| {
+            assert_eq!(stop.stack().frames().len(), frames);
+        });
+    }
 }
 
 /// The return address may have been overwritten, or there is no call before it. In both cases there is no caller.
