@@ -350,7 +350,7 @@ fn without_rules_a_place_that_no_rule_can_name_is_not_shown() {
     });
 }
 
-/// `s_branch 1` skips the instruction at which the wave is said to be: what the code did before is not known.
+/// `s_branch 1` skips the second instruction, so nothing is known about the registers there.
 #[test]
 fn without_rules_code_that_is_not_reached_has_no_caller() {
     let file = object_with(KERNEL, &[0xbf82_0001, NOP, NOP], &[]);
