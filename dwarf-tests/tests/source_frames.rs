@@ -69,7 +69,7 @@ fn compare(path: &Path) -> (usize, usize) {
     let mut addresses = vec![];
     for unit in info.unit_ids() {
         if let Ok(Some(table)) = info.line_table(unit) {
-            let rows = table.rows().iter();
+            let rows = table.rows();
             addresses.extend(rows.flat_map(|row| [row.address.saturating_sub(1), row.address]));
         }
     }

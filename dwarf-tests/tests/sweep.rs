@@ -162,7 +162,7 @@ fn addresses(program: &Program<'_>, tally: &mut Tally, name: &str) -> BTreeSet<u
             );
         }
         match info.line_table(unit) {
-            Ok(Some(table)) => found.extend(table.rows().iter().map(|row| row.address)),
+            Ok(Some(table)) => found.extend(table.rows().map(|row| row.address)),
             Ok(None) => {}
             Err(error) => {
                 tally.error(&error, name);

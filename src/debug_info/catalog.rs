@@ -53,18 +53,14 @@ impl<'a> DebugInfo<'a> {
         let mut rows = Vec::new();
         self.each_line_row(&mut |unit, row| {
             let file = self.source_file(unit, row.file)?;
-            rows.push(LineRow {
-                unit,
-                file,
-                row: *row,
-            });
+            rows.push(LineRow { unit, file, row });
             Ok(())
         })?;
         Ok(rows)
     }
 
     /// Calls `visit` with all rows of all line tables.
-    fn each_line_row(&self, visit: &mut dyn FnMut(UnitId, &Row) -> Result<()>) -> Result<()> {
+    fn each_line_row(&self, visit: &mut dyn FnMut(UnitId, Row) -> Result<()>) -> Result<()> {
         let meter = self.question();
         let mut seen = BTreeSet::new();
         for unit in self.unit_ids() {

@@ -11,6 +11,7 @@ use gimli::{LineInstruction, LineRow, SectionId};
 
 use super::id::UnitId;
 use super::line_header::{Header, Refusal, overflows, parse_program};
+use super::line_rows::{LineRows, Row};
 use super::range_map::RangeMap;
 use super::raw_list::is_discarded;
 use super::{Bytes, DebugInfo, complete};
@@ -22,34 +23,6 @@ use crate::sync::lock;
 /// suffices unless tables overlap.
 const OVERLAP: usize = 8;
 
-/// One row of a line table. Source: DWARF 5 §6.2.2.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// The address, in the code object.
-    pub address: u64,
-    /// The number of the file in the table.
-    pub file: u64,
-    /// The line, from 1; 0 for code that belongs to no line.
-    pub line: u64,
-    /// The column, from 1; 0 for the line as a whole.
-    pub column: u64,
-    /// The instruction set.
-    pub isa: u64,
-    /// The number of the block among the blocks of the same line.
-    pub discriminator: u64,
-    /// True if it is a recommended place for a breakpoint.
-    pub is_stmt: bool,
-    /// True if a basic block starts here.
-    pub basic_block: bool,
-    /// True if the prologue of a function ends here.
-    pub prologue_end: bool,
-    /// True if the epilogue of a function starts here.
-    pub epilogue_begin: bool,
-    /// True if it is the first address after a sequence of instructions. It has no line of its own.
-    pub end_sequence: bool,
-}
-
 /// A line table: the files it names, and its rows.
 #[derive(Debug)]
 pub struct LineTable<'a> {
@@ -60,25 +33,25 @@ pub struct LineTable<'a> {
     program: Option<gimli::IncompleteLineProgram<Bytes<'a>>>,
     /// The number of the file with the table.
     pub(super) file: usize,
-    rows: OnceLock<Rows<'a>>,
+    executed: OnceLock<Executed<'a>>,
     /// The memory charged for the rows.
     held: Held,
 }
 
 /// The row that an address belongs to.
 #[derive(Clone, Debug)]
-pub(super) struct FoundRow<'t> {
-    pub(super) row: &'t Row,
-    /// The rows before it in its sequence.
-    pub(super) before: &'t [Row],
+pub(super) struct FoundRow {
+    pub(super) row: Row,
+    /// The numbers of the rows before it in its sequence.
+    pub(super) before: Range<usize>,
     /// The addresses that belong to it.
     pub(super) range: Range<u64>,
 }
 
 /// The result of executing a line program.
 #[derive(Debug, Default)]
-pub(super) struct Rows<'a> {
-    rows: Vec<Row>,
+struct Executed<'a> {
+    rows: LineRows,
     /// Ranges of numbers in `rows`, by address.
     sequences: RangeMap<(usize, usize)>,
     /// Further ranges with the same addresses, in program order: functions that a linker merged because their code is identical.
@@ -111,8 +84,16 @@ impl<'a> LineTable<'a> {
     /// Returns all rows, in the order of the program. If the program ends early, it returns the rows before the error;
     /// [`problem`](LineTable::problem) has the error.
     #[must_use]
-    pub fn rows(&self) -> &[Row] {
-        &self.executed().rows
+    pub fn rows(&self) -> impl DoubleEndedIterator<Item = Row> + ExactSizeIterator + Clone {
+        self.rows_of(0..self.executed().rows.len())
+    }
+
+    /// Returns the rows with these numbers.
+    pub(super) fn rows_of(
+        &self,
+        numbers: Range<usize>,
+    ) -> impl DoubleEndedIterator<Item = Row> + ExactSizeIterator + Clone {
+        self.executed().rows.each(numbers)
     }
 
     /// Returns the error that ended the program early, if there is one.
@@ -126,7 +107,7 @@ impl<'a> LineTable<'a> {
     ///
     /// If sequences have the same addresses, it is the first: a linker that merges identical functions keeps the first one's code.
     #[must_use]
-    pub fn find(&self, pc: u64) -> Option<(&Row, Range<u64>)> {
+    pub fn find(&self, pc: u64) -> Option<(Row, Range<u64>)> {
         let found = self.find_declared(pc, || None)?;
         Some((found.row, found.range))
     }
@@ -138,7 +119,7 @@ impl<'a> LineTable<'a> {
         &self,
         pc: u64,
         declaration: impl FnOnce() -> Option<(u64, u64)>,
-    ) -> Option<FoundRow<'_>> {
+    ) -> Option<FoundRow> {
         let executed = self.executed();
         let mut found = executed.sequences.get(pc)?;
         if let Some(twins) = executed.twins_of(found) {
@@ -147,14 +128,14 @@ impl<'a> LineTable<'a> {
             found = own.unwrap_or(first);
         }
         let (first, end) = found;
-        let rows = executed.rows.get(first..end)?;
-        let after = rows.partition_point(|row| row.address <= pc);
-        let (row, before) = rows.get(..after)?.split_last()?;
-        let next = rows.get(after)?;
+        let after = executed.rows.first_after(pc, first..end);
+        let number = after.checked_sub(1).filter(|number| *number >= first)?;
+        let row = executed.rows.get(number)?;
+        let next = executed.rows.get(after).filter(|_| after < end)?;
         Some(FoundRow {
-            row,
-            before,
+            before: first..number,
             range: row.address..next.address,
+            row,
         })
     }
 
@@ -179,22 +160,23 @@ impl<'a> LineTable<'a> {
         self.executed().added.get(after)
     }
 
-    fn executed(&self) -> &Rows<'a> {
-        self.rows.get_or_init(|| match self.header() {
+    fn executed(&self) -> &Executed<'a> {
+        self.executed.get_or_init(|| match self.header() {
             Some(header) => execute(header, self.offset, &self.held),
-            None => Rows::default(),
+            None => Executed::default(),
         })
     }
 }
 
-impl Rows<'_> {
+impl Executed<'_> {
     /// Returns the other sequences with the same addresses, if any.
     fn twins_of(&self, (first, end): (usize, usize)) -> Option<&[(usize, usize)]> {
         if self.twins.is_empty() {
             return None;
         }
-        let rows = self.rows.get(first..end)?;
-        let key = (rows.first()?.address, rows.last()?.address);
+        let mut addresses = self.rows.each(first..end).map(|row| row.address);
+        let start = addresses.next()?;
+        let key = (start, addresses.next_back().unwrap_or(start));
         self.twins.get(&key).map(Vec::as_slice)
     }
 
@@ -207,8 +189,8 @@ impl Rows<'_> {
         /// The maximum number of functions to compare.
         const MOST: usize = 64;
         let after = |twin: &(usize, usize)| {
-            let rows = self.rows.get(twin.0..twin.1)?;
-            let first = rows.iter().take(MOST).find(|row| row.line != 0)?;
+            let mut rows = self.rows.each(twin.0..twin.1).take(MOST);
+            let first = rows.find(|row| row.line != 0)?;
             let lines = first.line.checked_sub(line)?;
             (first.file == file).then_some((lines, *twin))
         };
@@ -312,7 +294,7 @@ impl<'a> DebugInfo<'a> {
                     offset,
                     program: None,
                     file: entry.file,
-                    rows: OnceLock::from(rows),
+                    executed: OnceLock::from(rows),
                     held,
                 });
             }
@@ -328,7 +310,7 @@ impl<'a> DebugInfo<'a> {
             offset,
             program: Some(program),
             file: entry.file,
-            rows: OnceLock::new(),
+            executed: OnceLock::new(),
             held,
         })
     }
@@ -340,7 +322,7 @@ fn rows_without_names<'a>(
     offset: usize,
     address_size: u8,
     held: &Held,
-) -> Result<Option<Rows<'a>>> {
+) -> Result<Option<Executed<'a>>> {
     let Some(bytes) = complete(section, offset) else {
         return Ok(None);
     };
@@ -351,7 +333,7 @@ fn rows_without_names<'a>(
         Err(Refusal::Limit(limit)) => return Err(limit),
     };
     let executed = execute(program.header(), offset, held);
-    Ok(Some(Rows {
+    Ok(Some(Executed {
         rows: executed.rows,
         sequences: executed.sequences,
         twins: executed.twins,
@@ -368,13 +350,14 @@ fn execute<'a>(
     header: &gimli::LineProgramHeader<Bytes<'a>>,
     offset: usize,
     held: &Held,
-) -> Rows<'a> {
-    let mut made = Rows::default();
+) -> Executed<'a> {
+    let mut made = Executed::default();
     let mut sequences = Vec::new();
     let fault = |error: gimli::Error| {
         Error::malformed("line program", error.to_string()).within(".debug_line", offset as u64)
     };
     made.broken = run(header, &mut made, &mut sequences, held, fault).err();
+    made.rows.shrink();
     made.twins = twins(&sequences);
     made.sequences = RangeMap::new(sequences);
     made
@@ -382,12 +365,12 @@ fn execute<'a>(
 
 fn run<'a>(
     header: &gimli::LineProgramHeader<Bytes<'a>>,
-    made: &mut Rows<'a>,
+    made: &mut Executed<'a>,
     sequences: &mut Vec<(Range<u64>, (usize, usize))>,
     held: &Held,
     fault: impl Fn(gimli::Error) -> Error,
 ) -> Result<()> {
-    let Rows { rows, added, .. } = made;
+    let Executed { rows, added, .. } = made;
     let mut instructions = header.instructions();
     let mut row = LineRow::new(header);
     let mut first = 0;
@@ -423,8 +406,7 @@ fn run<'a>(
             continue;
         }
         if !discarded {
-            held.hold(size_of::<Row>() as u64)?;
-            rows.push(to_row(&row));
+            rows.push(&to_row(&row), held)?;
         }
         if row.end_sequence() {
             if let Some(start) = rows.get(first) {

@@ -32,8 +32,17 @@ pub(super) struct ScopeTree<'a> {
     scopes: Vec<ScopeNode<'a>>,
     /// The innermost scope of each address. The function itself is not in it, because it contains all addresses of a query.
     by_address: RangeMap<u32>,
-    /// The parameters, variables and constants: pairs of scope number and offset, in ascending order.
-    objects: Vec<(u32, u64)>,
+    /// The parameters, variables and constants, in ascending order.
+    objects: Vec<Declaration>,
+}
+
+/// A parameter, variable or constant in a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Declaration {
+    /// The number of the scope.
+    scope: u32,
+    /// The distance of its entry from the function's.
+    distance: u32,
 }
 
 /// A function, block or inlined call.
@@ -100,11 +109,12 @@ impl<'a> ScopeTree<'a> {
 
     /// Returns the offsets of a scope's declarations, in the order of the section.
     pub(super) fn objects(&self, number: u32) -> impl Iterator<Item = u64> + '_ {
-        let first = self.objects.partition_point(|(scope, _)| *scope < number);
+        let first = (self.objects).partition_point(|object| object.scope < number);
         let objects = self.objects.get(first..).unwrap_or_default().iter();
+        let function = self.scope(FUNCTION).map_or(0, |scope| scope.id.offset);
         objects
-            .take_while(move |(scope, _)| *scope == number)
-            .map(|(_, offset)| *offset)
+            .take_while(move |object| object.scope == number)
+            .map(move |object| function.wrapping_add(object.distance.into()))
     }
 }
 
@@ -218,8 +228,12 @@ impl<'a> DebugInfo<'a> {
                 continue;
             };
             if is_object(tag) {
-                meter.hold_all::<(u32, u64)>(1)?;
-                objects.push((scope, walk.id().offset));
+                let distance = walk.id().offset.checked_sub(id.offset);
+                let Some(Ok(distance)) = distance.map(u32::try_from) else {
+                    return Ok(None);
+                };
+                meter.hold_all::<Declaration>(1)?;
+                objects.push(Declaration { scope, distance });
                 walk.skip_children()?;
                 continue;
             }

@@ -3,11 +3,13 @@
 //! It combines the results of [`find_function`](DebugInfo::find_function), [`inlined_chain`](DebugInfo::inlined_chain) and
 //! [`line_at`](DebugInfo::line_at), as far as a backtrace needs them. Names and paths are read on demand. Source: DWARF 5 §3.3.8.
 
+use core::ops::Range;
+
 use std::borrow::Cow;
 
 use super::DebugInfo;
 use super::id::{DieId, UnitId};
-use super::line::Row;
+use super::line_rows::Row;
 use super::scope_tree::ScopeTree;
 use super::source_file::SourceFile;
 use crate::error::Result;
@@ -218,20 +220,20 @@ impl<'a> DebugInfo<'a> {
         Ok(frames(Rest::Read(read.into_iter())))
     }
 
-    /// Returns the place of the row of `pc`, and the rows before it in its sequence.
-    fn place_of(&self, pc: u64) -> Result<Option<(Place, &[Row])>> {
+    /// Returns the place of the row of `pc`, and the numbers of the rows before it in its sequence.
+    fn place_of(&self, pc: u64) -> Result<Option<(Place, Range<usize>)>> {
         let Some(unit) = self.find_unit(pc)? else {
             return Ok(None);
         };
         let found = (self.lines_of(unit)?).and_then(|table| self.row_at(table, pc));
-        Ok(found.map(|found| (Place::of_row(unit, found.row, false), found.before)))
+        Ok(found.map(|found| (Place::of_row(unit, &found.row, false), found.before)))
     }
 
-    /// Returns the place of the last of `rows` with a line that is in the same function and inlined call as `pc`.
+    /// Returns the place of the last of the rows with these numbers and a line that is in the same function and inlined call as `pc`.
     fn place_before(
         &self,
         pc: u64,
-        rows: &[Row],
+        rows: Range<usize>,
         symbol: impl FnOnce() -> Option<u64>,
         meter: &Meter,
     ) -> Result<Option<Place>> {
@@ -251,14 +253,17 @@ impl<'a> DebugInfo<'a> {
         };
         let innermost = |pc| tree.map(|tree| tree.innermost_function(pc));
         let function = innermost(pc);
-        for row in rows.iter().rev() {
+        let Some(table) = self.lines_of(unit)? else {
+            return Ok(None);
+        };
+        for row in table.rows_of(rows).rev() {
             meter.work(1)?;
             let other = self.function_entry(row.address)?.map(|entry| entry.id);
             if row.address < first || other != entry {
                 break;
             }
             if row.line != 0 && innermost(row.address) == function {
-                return Ok(Some(Place::of_row(unit, row, true)));
+                return Ok(Some(Place::of_row(unit, &row, true)));
             }
         }
         Ok(None)

@@ -59,7 +59,7 @@ impl DebugInfo<'_> {
     }
 
     /// Returns the row of a table that `pc` belongs to, in the function at `pc`.
-    pub(super) fn row_at<'t>(&self, table: &'t LineTable<'_>, pc: u64) -> Option<FoundRow<'t>> {
+    pub(super) fn row_at(&self, table: &LineTable<'_>, pc: u64) -> Option<FoundRow> {
         table.find_declared(pc, || {
             let entry = self.function_entry(pc).ok()??;
             let declaration = self.function(entry.id).ok()?.declaration;

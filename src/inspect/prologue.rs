@@ -100,8 +100,8 @@ pub(super) fn entry_range(function: &Function<'_>) -> Option<Range<u64>> {
 
 /// Returns the end of the prologue of a function that starts with `range`, or `None` if the table has no rows for it.
 pub(super) fn prologue_end(table: &LineTable<'_>, range: &Range<u64>) -> Option<u64> {
-    let inside = |row: &&Row| !row.end_sequence && range.contains(&row.address);
-    let rows = || table.rows().iter().filter(inside);
+    let inside = |row: &Row| !row.end_sequence && range.contains(&row.address);
+    let rows = || table.rows().filter(inside);
     let marked = rows().filter(|row| row.prologue_end).map(|row| row.address);
     let second = || {
         let later = rows().filter(|row| row.address > range.start && row.line != 0);

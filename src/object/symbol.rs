@@ -146,7 +146,7 @@ pub(super) fn read_all<'data>(
     let size = size_of::<Symbol<'_>>() as u64;
     (elf.held).hold((table.symbols.len() as u64).saturating_mul(size))?;
     let names = Names::new(table.strings, meter);
-    let mut symbols = Vec::new();
+    let mut symbols = Vec::with_capacity(table.symbols.len().saturating_sub(1));
     // Number 0 is not a symbol.
     for number in 1..table.symbols.len() {
         let Some((raw, section)) = table.get(number) else {

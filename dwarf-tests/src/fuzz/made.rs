@@ -528,7 +528,7 @@ pub fn check_lines(bytes: &[u8]) {
             Err(error) => break Some(error),
         }
     };
-    let is_same = |(ours, theirs): (&Row, &gimli::LineRow)| {
+    let is_same = |(ours, theirs): &(Row, &gimli::LineRow)| {
         let column = match theirs.column() {
             gimli::ColumnType::LeftEdge => 0,
             gimli::ColumnType::Column(column) => column.get(),
@@ -551,10 +551,10 @@ pub fn check_lines(bytes: &[u8]) {
         ours.rows().len(),
         expected.len(),
         "{:#?}, but {expected:#?}",
-        ours.rows()
+        ours.rows().collect::<Vec<Row>>()
     );
-    for pair in ours.rows().iter().zip(&expected) {
-        assert!(is_same(pair), "{pair:#?}");
+    for pair in ours.rows().zip(&expected) {
+        assert!(is_same(&pair), "{pair:#?}");
     }
 }
 

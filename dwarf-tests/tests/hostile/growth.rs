@@ -551,7 +551,7 @@ pub const KINDS: [Kind; 27] = [
         22.0,
         0.0,
     ),
-    ("line rows", line_program, line_rows, 10_000, 1.0, 50.0),
+    ("line rows", line_program, line_rows, 10_000, 1.0, 16.0),
     ("sections", sections, opened, 1000, 1.0, 256.0),
     ("names", names, symbols, 1000, 100.0, 40.0),
     ("notes", many_notes, notes, 1000, 1.0, 40.0),

@@ -184,7 +184,8 @@ impl<'p, 'a> Subject<'p, 'a> {
         // Units can share a table.
         for unit in info.unit_ids() {
             if let Ok(Some(table)) = info.line_table(unit) {
-                let rows = table.rows().split_inclusive(|row| row.end_sequence);
+                let rows: Vec<Row> = table.rows().collect();
+                let rows = rows.split_inclusive(|row| row.end_sequence);
                 sequences.extend(rows.map(<[Row]>::to_vec));
             }
         }

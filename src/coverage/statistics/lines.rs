@@ -35,11 +35,11 @@ impl LineCounts {
         };
         let mut numbers: HashMap<u64, u32> = HashMap::new();
         let mut start: Option<u64> = None;
-        let mut before: Option<&Row> = None;
+        let mut before: Option<Row> = None;
         for row in table.rows() {
             meter.work(2)?;
             let first = *start.get_or_insert(row.address);
-            if let Some(before) = before
+            if let Some(before) = &before
                 && before.line == 0
             {
                 let size = row.address.saturating_sub(before.address);

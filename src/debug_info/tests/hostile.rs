@@ -311,7 +311,7 @@ fn the_lowest_line_advance_is_no_overflow() {
     line[..4].copy_from_slice(&length.to_le_bytes());
     let info = load(&sections);
     let table = info.line_table(UnitId(0)).unwrap().unwrap();
-    assert!(table.rows().is_empty());
+    assert_eq!(table.rows().len(), 0);
     assert!(table.problem().is_some());
     assert!(info.line_at(0x1000).is_err());
 }

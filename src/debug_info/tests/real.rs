@@ -632,7 +632,7 @@ fn lines_are_found_and_files_carry_their_text() {
     let table = info.line_table(UnitId(0)).unwrap().unwrap();
     assert_eq!(table.version(), 5);
     assert_eq!(table.file_count(), 1);
-    let rows = table.rows();
+    let rows: Vec<_> = table.rows().collect();
     assert_eq!(
         (rows[0].address, rows[0].line, rows[0].column),
         (0x1a00, 5, 0)
