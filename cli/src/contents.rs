@@ -158,6 +158,11 @@ impl Contents {
     }
 
     /// Returns the memory of a mapped file to the system. Later accesses read the file again.
+    pub(crate) fn release(&self) {
+        self.release_part(self);
+    }
+
+    /// Returns the memory of a part of a mapped file to the system. Does nothing if `part` is elsewhere, for example a decompressed copy.
     #[cfg_attr(
         unix,
         expect(
@@ -165,12 +170,18 @@ impl Contents {
             reason = "advice about a mapped file; see the comment within"
         )
     )]
-    pub(crate) fn release(&self) {
+    pub(crate) fn release_part(&self, part: &[u8]) {
         #[cfg(unix)]
-        if let Contents::Mapped(map, _) = self {
+        if let Contents::Mapped(map, _) = self
+            && let Some(offset) = part.as_ptr().addr().checked_sub(map.as_ptr().addr())
+            && offset
+                .checked_add(part.len())
+                .is_some_and(|end| end <= map.len())
+        {
+            let advice = memmap2::UncheckedAdvice::DontNeed;
             // SAFETY: the mapping is of a file and never written to, so discarded pages are read again from the file. Refused advice has no
             // effect.
-            let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+            let _ = unsafe { map.unchecked_advise_range(advice, offset, part.len()) };
         }
     }
 

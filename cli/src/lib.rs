@@ -37,6 +37,7 @@ mod process;
 mod profile;
 mod progress;
 mod regs;
+mod resident;
 mod save;
 mod skeleton;
 mod sources;

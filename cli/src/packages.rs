@@ -38,6 +38,14 @@ struct OpenedPackage {
 }
 
 impl ObjectFile {
+    /// Releases the memory of a part of a mapped file; see [`Contents::release_part`].
+    pub(crate) fn release_part(&self, part: &[u8]) {
+        self.contents.release_part(part);
+        for package in &self.packages {
+            package.contents.release_part(part);
+        }
+    }
+
     /// Opens the file that an argument names, and the packages that hold its code. Standard input (`-`) is in no folder, so its packages
     /// are not found.
     pub(crate) fn open(path: &Path, input: Input, limits: &Limits) -> Result<ObjectFile, Failure> {

@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::arguments::{SymbolizeArguments, SymbolizeFormat, object_and_load};
 use super::contents::{Contents, Lines, STANDARD_INPUT};
 use super::failure::{Exit, Failure};
+use super::resident::Resident;
 use super::style::WARNING;
 use hetdwarf::arch::ProcessAddress;
 use hetdwarf::inspect::{Lookups, Symbolized, Symbolizer};
@@ -39,24 +40,26 @@ pub(crate) fn run(
     }
     let inputs = Inputs::of(arguments)?;
     let mut out = BufWriter::new(out);
+    let mut resident = Resident::new();
     objects::with_symbolizer(
         arguments,
         &inputs.objects,
         err,
-        |symbolizer, advice, err| {
+        |symbolizer, advice, release, err| {
+            let mut step = || resident.step(release);
             let mut answers = Answers::new(symbolizer, Shape::of(arguments), err);
             let exit = match arguments.format {
                 SymbolizeFormat::Llvm => {
                     let mut printer = llvm::Printer::new(&mut answers);
-                    inputs.each(&mut out, |line, out| printer.line(line, out))?;
+                    inputs.each(&mut out, &mut step, |line, out| printer.line(line, out))?;
                     answers.exit()
                 }
                 SymbolizeFormat::Json => {
-                    inputs.each(&mut out, |line, out| answers.json(line, out))?;
+                    inputs.each(&mut out, &mut step, |line, out| answers.json(line, out))?;
                     answers.exit()
                 }
                 SymbolizeFormat::Text => {
-                    inputs.each(&mut out, |line, out| match arguments.filter {
+                    inputs.each(&mut out, &mut step, |line, out| match arguments.filter {
                         true => text::filter(&mut answers, line, out),
                         false => text::line(&mut answers, line, out),
                     })?;
@@ -110,6 +113,7 @@ impl<'i> Inputs<'i> {
     fn each<W: Write>(
         &self,
         out: &mut W,
+        step: &mut dyn FnMut(),
         mut answer: impl FnMut(&[u8], &mut W) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         for address in &self.addresses {
@@ -123,6 +127,7 @@ impl<'i> Inputs<'i> {
         let mut lines = Lines::open(None).map_err(wrong)?;
         while let Some(line) = lines.next() {
             answer(&line.map_err(wrong)?, out)?;
+            step();
             if lines.may_wait() {
                 out.flush()?;
             }

@@ -23,6 +23,18 @@ use hetdwarf::object::{
     code_objects_or_host, select,
 };
 
+/// The sections that are read once for each unit and function. Strings are read for each answer.
+const READ_ONCE: [&str; 8] = [
+    ".debug_info",
+    ".debug_types",
+    ".debug_line",
+    ".debug_rnglists",
+    ".debug_loclists",
+    ".debug_loc",
+    ".debug_ranges",
+    ".symtab",
+];
+
 /// The advice if none of the addresses is in a code object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Advice {
@@ -34,12 +46,13 @@ pub(super) enum Advice {
     None,
 }
 
-/// Opens the code objects and calls `then` with a symbolizer for them. The symbolizer borrows from the files, so it cannot be returned.
+/// Opens the code objects and calls `then` with a symbolizer for them. The symbolizer borrows from the files, so it cannot be returned. The
+/// third argument of `then` releases the memory of the mapped files.
 pub(super) fn with_symbolizer<T>(
     arguments: &SymbolizeArguments,
     objects: &[&Path],
     err: &mut dyn Write,
-    then: impl FnOnce(&Symbolizer<'_, '_>, Advice, &mut dyn Write) -> Result<T, Failure>,
+    then: impl FnOnce(&Symbolizer<'_, '_>, Advice, &dyn Fn(), &mut dyn Write) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let limits = arguments.which.limits.limits();
     if !arguments.core.is_empty() {
@@ -96,7 +109,21 @@ pub(super) fn with_symbolizer<T>(
     } else {
         Advice::Load
     };
-    let answer = then(&symbolizer, advice, err)?;
+    let read_once: Vec<(&File<'_>, &[u8])> = parsed
+        .iter()
+        .zip(&embedded)
+        .flat_map(|(object, (file, _))| {
+            let section = |name: &&str| object.section(name).ok().flatten();
+            let sections = READ_ONCE.iter().filter_map(section);
+            sections.map(move |section| (*file, section))
+        })
+        .collect();
+    let release = || {
+        for (file, section) in &read_once {
+            file.contents.release_part(section);
+        }
+    };
+    let answer = then(&symbolizer, advice, &release, err)?;
     check_lengths(dwo_data.iter().map(|(path, data)| (&**path, data)))?;
     files
         .iter()
@@ -109,7 +136,7 @@ fn with_core_symbolizer<T>(
     arguments: &SymbolizeArguments,
     objects: &[&Path],
     err: &mut dyn Write,
-    then: impl FnOnce(&Symbolizer<'_, '_>, Advice, &mut dyn Write) -> Result<T, Failure>,
+    then: impl FnOnce(&Symbolizer<'_, '_>, Advice, &dyn Fn(), &mut dyn Write) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let limits = arguments.which.limits.limits();
     check_which(&arguments.which)?;
@@ -135,7 +162,12 @@ fn with_core_symbolizer<T>(
             true => Advice::HostHalf,
             false => Advice::None,
         };
-        then(&Symbolizer::of_process(opened.programs), advice, err)
+        then(
+            &Symbolizer::of_process(opened.programs),
+            advice,
+            &|| (),
+            err,
+        )
     })
 }
 

@@ -126,7 +126,7 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
         // The symbol table names the function that contains the code.
         let is_named = shape.functions == FunctionNames::Linkage;
         let symbols = self.symbols.get(object).filter(|_| is_named);
-        let symbol = symbols.and_then(|symbols| symbols.at(address)).copied();
+        let symbol = symbols.and_then(|symbols| symbols.at(address));
         let mut frames = Vec::new();
         match self.answers.lookups.source_frames(object, address) {
             Some(Ok(found)) => {
@@ -167,7 +167,7 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
     fn symbol(&mut self, name: &str, offset: u64, out: &mut dyn Write) -> Result<(), Failure> {
         let mut places = Vec::new();
         for (object, symbols) in self.symbols.iter().enumerate() {
-            places.extend(symbols.named(name).iter().map(|named| {
+            places.extend(symbols.named(name).map(|named| {
                 let offset = if offset < named.size { offset } else { 0 };
                 (object, named.address.wrapping_add(offset))
             }));
