@@ -180,3 +180,230 @@ fn where_exec_was_saved_is_lost_with_the_register() {
     let unknown = LaneState::Unknown(Reason::WholeWave);
     assert_eq!(ask_kernel(&code(0xbe8a_0080), &stopped), [unknown; 8]);
 }
+
+const V_MOV_V1: u32 = 0x7e02_0280; // v_mov_b32_e32 v1, 0
+const V_MOV_V2: u32 = 0x7e04_0280; // v_mov_b32_e32 v2, 0
+const V_MOV_V3: u32 = 0x7e06_0280; // v_mov_b32_e32 v3, 0
+const V_MOV_V4: u32 = 0x7e08_0280; // v_mov_b32_e32 v4, 0
+const ALL_ON: u32 = 0x8c7e_0a7e; // s_or_b32 exec_lo, exec_lo, s10
+const END: u32 = 0xbfb0_0000; // s_endpgm
+const RETURN: u32 = 0xbe80_481e; // s_setpc_b64 s[30:31]
+const JUMP: u32 = 0xbe80_4804; // s_setpc_b64 s[4:5]
+
+/// A lane that is off reaches a branch on a scalar condition, whose ways end differently.
+#[test]
+fn a_lane_is_nowhere_certain_if_its_ways_end_differently() {
+    let ask_after = |one: [u32; 2], other: [u32; 2], is_kernel: bool| {
+        let code = [
+            V_MOV_V1,    // 1000
+            0xbfa1_0002, // 1004 s_cbranch_scc0 2 (to 1010)
+            one[0],      // 1008
+            one[1],      // 100c
+            other[0],    // 1010
+            other[1],    // 1014
+        ];
+        let stopped = wave(0x1000, 0x0f, &[(10, 0xff)]);
+        let found = ask(&[function(0x1000, &bytes(&code), is_kernel)], &stopped);
+        found.lane(4).1
+    };
+    let (on, end) = ([ALL_ON, END], [END, END]);
+    let (leaves, jumps) = ([RETURN, END], [JUMP, END]);
+    let unknown = LaneState::Unknown(Reason::Ambiguous);
+    // The lane is switched on before 100c, or before 1014.
+    assert_eq!(ask_after(on, on, true), unknown);
+    for is_reversed in [false, true] {
+        let ask = |one, other, is_kernel| match is_reversed {
+            false => ask_after(one, other, is_kernel),
+            true => ask_after(other, one, is_kernel),
+        };
+        assert_eq!(ask(on, end, true), unknown);
+        assert_eq!(ask(on, leaves, false), unknown);
+        assert_eq!(ask(end, leaves, false), unknown);
+        // The target of the jump is unknown.
+        let lost = LaneState::Unknown(Reason::Jump);
+        assert_eq!(ask(on, jumps, true), lost);
+        assert_eq!(ask(end, jumps, true), lost);
+    }
+    // Ways of the same kind agree, but the ends are at different addresses.
+    let ends = LaneState::Unknown(Reason::SeveralEnds);
+    assert_eq!(ask_after(end, end, true), ends);
+    // The lane did not enter the function, and its caller is not among the functions.
+    let outside = LaneState::Unknown(Reason::Caller);
+    assert_eq!(ask_after(leaves, leaves, false), outside);
+}
+
+/// The mask comes from s10 on one way and from memory on the other.
+#[test]
+fn a_mask_is_unknown_if_it_is_unknown_on_one_way() {
+    // s_load_b32 s4, s[0:1], 0x0, and s_mov_b32 s4, s10; s_nop 0
+    let (load, copy) = ([0xf400_0100, 0xf800_0000], [0xbe84_000a, 0xbf80_0000]);
+    let ask_after = |one: [u32; 2], other: [u32; 2]| {
+        let code = [
+            V_MOV_V1,    // 1000
+            0xbfa1_0003, // 1004 s_cbranch_scc0 3 (to 1014)
+            one[0],
+            one[1],      // 1008
+            0xbfa0_0002, // 1010 s_branch 2 (to 101c)
+            other[0],
+            other[1],    // 1014
+            0x8c7e_047e, // 101c s_or_b32 exec_lo, exec_lo, s4
+            V_MOV_V2,    // 1020
+            END,         // 1024
+        ];
+        let stopped = wave(0x1000, 0x0f, &[(10, 0xff)]);
+        ask_kernel(&code, &stopped)[4]
+    };
+    let known = ask_after(copy, copy);
+    assert_eq!(known.waiting().and_then(|one| one.resumes), Some(0x1020));
+    for [one, other] in [[copy, load], [load, copy]] {
+        assert_eq!(ask_after(one, other), LaneState::Unknown(Reason::Mask));
+    }
+}
+
+/// The lane is switched on at 1004, off at 1008 and on again at 1014. With the lane on, EXEC is not zero.
+#[test]
+fn a_lane_that_is_on_does_not_skip_code_because_exec_is_zero() {
+    let code = [
+        V_MOV_V1,    // 1000
+        ALL_ON,      // 1004
+        0x8b7e_0b7e, // 1008 s_and_b32 exec_lo, exec_lo, s11
+        0xbfa5_0001, // 100c s_cbranch_execz 1 (to 1014)
+        V_MOV_V2,    // 1010
+        ALL_ON,      // 1014
+        0xbfa5_0001, // 1018 s_cbranch_execz 1 (to 1020)
+        V_MOV_V3,    // 101c
+        V_MOV_V4,    // 1020
+        END,         // 1024
+    ];
+    let stopped = wave(0x1000, 0x0f, &[(10, 0xff), (11, 0x0f)]);
+    let waiting = ask_kernel(&code, &stopped)[4].waiting().unwrap();
+    assert_eq!(waiting.resumes, Some(0x1008));
+    assert_eq!(waiting.arrival, Some(0x101c));
+}
+
+/// Around the instruction that switches a lane off, other instructions that act on no lane are right places too, but not across the target of a
+/// branch: a wave may come there from elsewhere. A comparison acts on the lane that it switches off, so the places begin with it.
+#[test]
+fn places_around_the_end_of_a_lane_stop_at_targets_of_branches_and_comparisons() {
+    const SAVE: u32 = 0xbe8a_007e; // s_mov_b32 s10, exec_lo
+    const SECTION: u32 = 0xbe8a_200b; // s_and_saveexec_b32 s10, s11
+    const COMPARISON: u32 = 0x7d94_060b; // v_cmpx_eq_u32_e32 s11, v3
+    let places = |first: u32, off: u32, back: u32, resumes: u32| {
+        let code = bytes(&[
+            first,       // 1000
+            SAVE,        // 1004
+            off,         // 1008
+            0xbf80_0000, // 100c s_nop 0
+            0xbf80_0000, // 1010 s_nop 0
+            V_MOV_V2,    // 1014
+            back,        // 1018
+            ALL_ON,      // 101c
+            resumes,     // 1020
+            V_MOV_V3,    // 1024
+            END,         // 1028
+        ]);
+        let stopped = wave(0x1014, 0x0f, &[(10, 0xff)]);
+        let meter = || Meter::new(&Limits::DEFAULT, 0);
+        let processor = Processor::by_name(&stopped.target).unwrap();
+        let functions = [function(0x1000, &code, true)];
+        let size = stopped.wave_size();
+        let flow = LaneFlow::new(processor, size, functions, &Arc::new(meter()));
+        let (load, dispatched) = (LoadAddress(0), Some(0xff));
+        let found = flow.stop(&stopped, 0x1014, load, dispatched, &meter());
+        let waiting = found.unwrap().lane(4).1.waiting().unwrap();
+        assert_eq!(
+            (waiting.left, waiting.resumes),
+            (Some(0x1008), Some(0x1020))
+        );
+        flow.gap(4, waiting)
+    };
+    let skips = 0xbfa1_0001; // s_cbranch_scc0 1 (to 1008)
+    let skips_none = 0xbfa5_0001; // s_cbranch_execz 1 (to 1028)
+    // s_cbranch_scc0 to 1010 and 1014
+    let (to_1010, to_1014) = (0xbfa1_fffd, 0xbfa1_fffe);
+    // First the place where the lane arrives, then those after it was switched off, those before, and those after it resumes.
+    let usual = places(V_MOV_V1, SECTION, to_1014, V_MOV_V4);
+    assert_eq!(usual, [0x1020, 0x1008, 0x100c, 0x1010, 0x1004, 0x1020]);
+    let back = places(V_MOV_V1, SECTION, to_1010, V_MOV_V4);
+    assert_eq!(back, [0x1020, 0x1008, 0x100c, 0x1004, 0x1020]);
+    let ahead = places(skips, SECTION, to_1014, V_MOV_V4);
+    assert_eq!(ahead, [0x1020, 0x1008, 0x100c, 0x1010, 0x1020]);
+    let comparison = places(V_MOV_V1, COMPARISON, to_1014, V_MOV_V4);
+    assert_eq!(comparison, [0x1020, 0x1008, 0x100c, 0x1010, 0x1020]);
+    // The branch is not taken, because the lane is on.
+    let branch = places(V_MOV_V1, SECTION, to_1014, skips_none);
+    assert_eq!(
+        branch,
+        [0x1024, 0x1008, 0x100c, 0x1010, 0x1004, 0x1020, 0x1024]
+    );
+}
+
+/// Returns the scalar registers up to s49, and the first 50 vector registers, that change between the places of a wave and of a waiting lane.
+fn changed(code: &[u32], wave: u64, waiting: u64) -> Vec<String> {
+    let code = bytes(code);
+    let meter = || Meter::new(&Limits::DEFAULT, 0);
+    let processor = Processor::by_name("gfx1100").unwrap();
+    let functions = [function(0x1000, &code, true)];
+    let flow = LaneFlow::new(processor, WaveSize::Wave32, functions, &Arc::new(meter()));
+    let found = flow.changed_between(wave, waiting, &meter()).unwrap();
+    let scalars = (0..50).filter_map(Register::sgpr);
+    let vectors = (0..50).filter_map(|number| Register::vgpr(number, WaveSize::Wave32));
+    let registers = scalars.chain(vectors);
+    let registers = registers.filter(|register| found.contains(*register));
+    registers.map(|register| register.to_string()).collect()
+}
+
+/// The instruction that a wave comes to has not been executed, unless it comes to it again.
+#[test]
+fn a_register_changes_where_the_wave_has_been() {
+    const WRITE_S4: u32 = 0xbe84_0005; // s_mov_b32 s4, s5
+    const WRITE_S6: u32 = 0xbe86_0005; // s_mov_b32 s6, s5
+    const WRITE_S7: u32 = 0xbe87_0005; // s_mov_b32 s7, s5
+    let straight = [WRITE_S4, WRITE_S6, WRITE_S7, V_MOV_V1, END];
+    assert_eq!(changed(&straight, 0x1008, 0x1004), ["s6"]);
+    // The lane is ahead of the wave.
+    assert_eq!(changed(&straight, 0x1004, 0x1008), ["s6"]);
+    assert_eq!(changed(&straight, 0x1008, 0x1008), [""; 0]);
+    let again = 0xbfa1_fffd; // s_cbranch_scc0 to 1004
+    let repeated = [WRITE_S4, WRITE_S6, WRITE_S7, again, END];
+    assert_eq!(changed(&repeated, 0x1008, 0x1004), ["s6", "s7"]);
+    assert_eq!(changed(&repeated, 0x1008, 0x1008), ["s6", "s7"]);
+    assert_eq!(changed(&repeated, 0x1008, 0x1000), ["s4", "s6", "s7"]);
+}
+
+/// A vector register changes in the lanes that execute, and a waiting lane does not. The exceptions are lanes with scalar values, and sections in
+/// which all lanes execute.
+#[test]
+fn a_vector_register_changes_where_more_lanes_execute() {
+    let code = [
+        V_MOV_V1, // 1000
+        0xd761_0028,
+        0x0001_0004, // 1004 v_writelane_b32 v40, s4, 0
+        0xbe8a_22c1, // 100c s_or_saveexec_b32 s10, -1
+        V_MOV_V2,    // 1010
+        0xbefe_000a, // 1014 s_mov_b32 exec_lo, s10
+        V_MOV_V3,    // 1018
+        END,         // 101c
+    ];
+    assert_eq!(changed(&code, 0x1004, 0x1000), [""; 0]);
+    assert_eq!(changed(&code, 0x100c, 0x1004), ["v40"]);
+    assert_eq!(changed(&code, 0x101c, 0x100c), ["s10", "v2"]);
+}
+
+/// Callees of LLVM 22 preserve s32 to s39, but not s40 to s47: `CSR_AMDGPU_SGPRs`. An indirect write may be to any register.
+#[test]
+fn calls_and_indirect_writes_change_what_they_may() {
+    // s_swappc_b64 s[30:31], s[16:17]
+    let call = [V_MOV_V1, 0xbe9e_4910, V_MOV_V2, END];
+    let found = changed(&call, 0x1008, 0x1004);
+    for register in ["s0", "s4", "s29", "s30", "s31", "s40"] {
+        assert!(found.iter().any(|one| one == register), "{register}");
+    }
+    for register in ["s32", "s33", "s39"] {
+        assert!(!found.iter().any(|one| one == register), "{register}");
+    }
+    // s_movreld_b32 s0, s1
+    let indirect = [V_MOV_V1, 0xbe80_4201, V_MOV_V2, END];
+    assert_eq!(changed(&indirect, 0x1008, 0x1004).len(), 100);
+    assert_eq!(changed(&indirect, 0x1004, 0x1000), [""; 0]);
+}

@@ -70,20 +70,24 @@ impl FunctionFlow<'_> {
             wave_size: Some(wave_size),
             ..Changed::default()
         };
-        for (from, to) in [(one, other), (other, one)] {
-            let ahead = reached(from, code.instructions.len(), |at, next| {
+        let count = code.instructions.len();
+        let [from_one, from_other] = [one, other].map(|from| {
+            reached(from, count, |at, next| {
                 next.extend(code.edges(at).filter_map(|edge| match edge {
                     Edge::To(to) => Some(to),
                     Edge::Leaves | Edge::Ends | Edge::Lost => None,
                 }));
-            });
-            let behind = reached(to, code.instructions.len(), |at, next| {
-                next.extend(code.before(at));
-            });
-            let is_loop = from != to && code.before(to).any(|one| is_in(&ahead, one));
-            for index in (0..code.instructions.len())
-                .filter(|index| is_in(&ahead, *index) && is_in(&behind, *index))
-                // The last instruction is executed only if the wave reaches it again.
+            })
+        });
+        for (to, ahead, again) in [
+            (other, &from_one, &from_other),
+            (one, &from_other, &from_one),
+        ] {
+            let behind = reached(to, count, |at, next| next.extend(code.before(at)));
+            let is_loop = code.before(to).any(|before| is_in(again, before));
+            for index in (0..count)
+                .filter(|index| is_in(ahead, *index) && is_in(&behind, *index))
+                // The last instruction is executed only if the wave reaches it once more.
                 .filter(|index| *index != to || is_loop)
             {
                 self.add_writes(index, &mut changed);
@@ -110,9 +114,7 @@ impl FunctionFlow<'_> {
         for register in registers(&instruction.writes) {
             let is_changed = match register {
                 MachineRegister::Vgpr(_) | MachineRegister::Agpr(_) => {
-                    code.has_lanes(register)
-                        || matches!(instruction.effect, Effect::WriteLane { .. })
-                        || !self.is_plain(index)
+                    code.has_lanes(register) || !self.is_plain(index)
                 }
                 _ => true,
             };
