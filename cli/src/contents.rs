@@ -446,6 +446,27 @@ mod tests {
         folder
     }
 
+    /// A released part is read from the file again. Memory outside of the mapping is left alone.
+    #[test]
+    fn released_parts_are_read_again() {
+        let folder = folder("released");
+        let path = folder.join("file");
+        let size = usize::try_from(Input::Lookup.rule().most).unwrap() + 0x5001;
+        let bytes: Vec<u8> = (0..size).map(|number| (number / 7) as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let contents = Contents::open(&path, Input::Lookup).unwrap();
+        assert!(matches!(contents, Contents::Mapped(..)));
+        for part in [0..size, 0x1003..0x4001, size - 1..size, 0..0] {
+            contents.release_part(contents.get(part).unwrap());
+            assert!(*contents == *bytes);
+        }
+        let copy = bytes.clone();
+        contents.release_part(&copy);
+        Contents::Read(Vec::new()).release_part(&copy);
+        assert!(copy == bytes);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
     #[test]
     fn large_files_are_mapped_and_others_read() {
         let folder = folder("mapped");

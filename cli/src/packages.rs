@@ -38,14 +38,6 @@ struct OpenedPackage {
 }
 
 impl ObjectFile {
-    /// Releases the memory of a part of a mapped file; see [`Contents::release_part`].
-    pub(crate) fn release_part(&self, part: &[u8]) {
-        self.contents.release_part(part);
-        for package in &self.packages {
-            package.contents.release_part(part);
-        }
-    }
-
     /// Opens the file that an argument names, and the packages that hold its code. Standard input (`-`) is in no folder, so its packages
     /// are not found.
     pub(crate) fn open(path: &Path, input: Input, limits: &Limits) -> Result<ObjectFile, Failure> {
@@ -121,11 +113,18 @@ impl ObjectFile {
 
     /// Fails if the file or a package was truncated; see [`Contents::check_length`].
     pub(crate) fn check_length(&self) -> io::Result<()> {
+        self.all().try_for_each(Contents::check_length)
+    }
+
+    /// Releases the memory of a part of a mapped file; see [`Contents::release_part`].
+    pub(crate) fn release_part(&self, part: &[u8]) {
+        self.all().for_each(|contents| contents.release_part(part));
+    }
+
+    /// Returns the file and its packages.
+    fn all(&self) -> impl Iterator<Item = &Contents> {
         let packages = self.packages.iter().map(|package| &package.contents);
-        [&self.contents]
-            .into_iter()
-            .chain(packages)
-            .try_for_each(Contents::check_length)
+        core::iter::once(&self.contents).chain(packages)
     }
 
     /// Fails if the file or a package was truncated, and names it. Call this after using mapped files.

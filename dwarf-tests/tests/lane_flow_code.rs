@@ -190,9 +190,9 @@ const END: u32 = 0xbfb0_0000; // s_endpgm
 const RETURN: u32 = 0xbe80_481e; // s_setpc_b64 s[30:31]
 const JUMP: u32 = 0xbe80_4804; // s_setpc_b64 s[4:5]
 
-/// A lane that is off reaches a branch on a scalar condition, whose ways end differently.
+/// A lane that is off reaches a branch on a scalar condition, whose paths end differently.
 #[test]
-fn a_lane_is_nowhere_certain_if_its_ways_end_differently() {
+fn a_lane_has_no_certain_place_if_its_paths_end_differently() {
     let ask_after = |one: [u32; 2], other: [u32; 2], is_kernel: bool| {
         let code = [
             V_MOV_V1,    // 1000
@@ -224,7 +224,7 @@ fn a_lane_is_nowhere_certain_if_its_ways_end_differently() {
         assert_eq!(ask(on, jumps, true), lost);
         assert_eq!(ask(end, jumps, true), lost);
     }
-    // Ways of the same kind agree, but the ends are at different addresses.
+    // Paths of the same kind agree, but the ends are at different addresses.
     let ends = LaneState::Unknown(Reason::SeveralEnds);
     assert_eq!(ask_after(end, end, true), ends);
     // The lane did not enter the function, and its caller is not among the functions.
@@ -232,9 +232,9 @@ fn a_lane_is_nowhere_certain_if_its_ways_end_differently() {
     assert_eq!(ask_after(leaves, leaves, false), outside);
 }
 
-/// The mask comes from s10 on one way and from memory on the other.
+/// The mask comes from s10 on one path and from memory on the other.
 #[test]
-fn a_mask_is_unknown_if_it_is_unknown_on_one_way() {
+fn a_mask_is_unknown_if_it_is_unknown_on_one_path() {
     // s_load_b32 s4, s[0:1], 0x0, and s_mov_b32 s4, s10; s_nop 0
     let (load, copy) = ([0xf400_0100, 0xf800_0000], [0xbe84_000a, 0xbf80_0000]);
     let ask_after = |one: [u32; 2], other: [u32; 2]| {
@@ -353,7 +353,7 @@ fn changed(code: &[u32], wave: u64, waiting: u64) -> Vec<String> {
     registers.map(|register| register.to_string()).collect()
 }
 
-/// The instruction that a wave comes to has not been executed, unless it comes to it again.
+/// The instruction at which the wave stopped has not been executed, unless it is in a loop.
 #[test]
 fn a_register_changes_where_the_wave_has_been() {
     const WRITE_S4: u32 = 0xbe84_0005; // s_mov_b32 s4, s5
@@ -371,8 +371,8 @@ fn a_register_changes_where_the_wave_has_been() {
     assert_eq!(changed(&repeated, 0x1008, 0x1000), ["s4", "s6", "s7"]);
 }
 
-/// A vector register changes in the lanes that execute, and a waiting lane does not. The exceptions are lanes with scalar values, and sections in
-/// which all lanes execute.
+/// A write changes only the lanes that execute, so a waiting lane keeps its value. The exceptions are lanes with scalar values, and sections in which
+/// all lanes execute.
 #[test]
 fn a_vector_register_changes_where_more_lanes_execute() {
     let code = [
@@ -406,4 +406,9 @@ fn calls_and_indirect_writes_change_what_they_may() {
     let indirect = [V_MOV_V1, 0xbe80_4201, V_MOV_V2, END];
     assert_eq!(changed(&indirect, 0x1008, 0x1004).len(), 100);
     assert_eq!(changed(&indirect, 0x1004, 0x1000), [""; 0]);
+    // The jump may lead anywhere.
+    let jump = [V_MOV_V1, V_MOV_V2, 0xbfa1_0001, JUMP, END];
+    assert_eq!(changed(&jump, 0x1004, 0x1000).len(), 100);
+    let no_jump = [V_MOV_V1, V_MOV_V2, 0xbfa1_0001, END, END];
+    assert_eq!(changed(&no_jump, 0x1004, 0x1000), [""; 0]);
 }

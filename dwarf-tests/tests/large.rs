@@ -122,6 +122,37 @@ fn a_lookup_reads_the_entries_of_one_unit() {
     }
 }
 
+/// `symbolize` releases pages of a large object after every 64 addresses.
+#[test]
+fn answers_for_many_addresses_are_those_for_few() {
+    let (bytes, object) = written(&Shape::default().sized(9));
+    let path = file("many.hsaco", &bytes);
+    let functions = object.units.iter().flat_map(|unit| &unit.functions);
+    let functions: Vec<_> = functions.step_by(10).collect();
+    let addresses: Vec<String> = functions
+        .iter()
+        .map(|function| format!("{:#x}", function.middle))
+        .collect();
+    assert!(addresses.len() > 400, "{}", addresses.len());
+    let ask = |addresses: &[String]| {
+        let ran = hetdwarf(
+            ["symbolize", path.to_str().unwrap(), "--format", "llvm"]
+                .into_iter()
+                .chain(addresses.iter().map(String::as_str)),
+        );
+        assert_eq!((ran.status, &*ran.err), (0, ""));
+        ran.out
+    };
+    let few: String = addresses.chunks(60).map(ask).collect();
+    assert_eq!(ask(&addresses), few);
+    assert!(
+        functions
+            .iter()
+            .all(|function| few.contains(&function.name))
+    );
+    std::fs::remove_file(path).unwrap();
+}
+
 #[test]
 fn objects_are_sound() {
     let shapes = [

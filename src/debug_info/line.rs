@@ -131,10 +131,10 @@ impl<'a> LineTable<'a> {
         let after = executed.rows.first_after(pc, first..end);
         let number = after.checked_sub(1).filter(|number| *number >= first)?;
         let row = executed.rows.get(number)?;
-        let next = executed.rows.get(after).filter(|_| after < end)?;
+        let next = executed.rows.address_of(after).filter(|_| after < end)?;
         Some(FoundRow {
             before: first..number,
-            range: row.address..next.address,
+            range: row.address..next,
             row,
         })
     }
@@ -174,9 +174,8 @@ impl Executed<'_> {
         if self.twins.is_empty() {
             return None;
         }
-        let mut addresses = self.rows.each(first..end).map(|row| row.address);
-        let start = addresses.next()?;
-        let key = (start, addresses.next_back().unwrap_or(start));
+        let last = end.checked_sub(1)?;
+        let key = (self.rows.address_of(first)?, self.rows.address_of(last)?);
         self.twins.get(&key).map(Vec::as_slice)
     }
 

@@ -1,7 +1,7 @@
-//! Holds the rows of line tables in 16 bytes each.
+//! Holds the rows of line tables in little memory.
 //!
-//! Line tables are the largest part of what looking up addresses keeps: a [`Row`] has 56 bytes, but few rows need them. A row with a number
-//! that does not fit is kept as it is.
+//! Line tables take most of the memory of address lookups. A [`Row`] has 56 bytes, but most rows fit into 16. Other rows are stored whole in
+//! addition.
 
 use core::ops::Range;
 
@@ -39,17 +39,17 @@ pub struct Row {
 /// The rows of a line table, in the order of its program.
 #[derive(Debug, Default)]
 pub(super) struct LineRows {
-    /// The address of the first row. Packed rows have their distance from it.
+    /// 2^31 below the address of the first row, because a linker may move functions down.
     base: u64,
     rows: Vec<Packed>,
-    /// The rows that do not fit into 16 bytes.
+    /// The rows that do not fit.
     large: Vec<Row>,
 }
 
 /// A row, or the number of a large one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Packed {
-    /// The distance from the base, or for a large row its number.
+    /// The distance of the address from the base, or the index in `large`.
     place: u32,
     line: u32,
     file: u16,
@@ -86,19 +86,15 @@ impl Packed {
         })
     }
 
-    /// Stands for the large row with a number.
-    fn large(number: usize) -> Result<Packed> {
-        let place = u32::try_from(number).map_err(|_| {
+    /// Returns the entry for the large row with this index.
+    fn large(index: usize) -> Result<Packed> {
+        let place = u32::try_from(index).map_err(|_| {
             Error::malformed("line program", "more than 2^32 rows with large numbers")
         })?;
         Ok(Packed {
             place,
-            line: 0,
-            file: 0,
-            column: 0,
-            discriminator: 0,
-            isa: 0,
             flags: LARGE,
+            ..Packed::default()
         })
     }
 
@@ -114,7 +110,7 @@ impl LineRows {
     /// If the memory exceeds a limit.
     pub(super) fn push(&mut self, row: &Row, held: &Held) -> Result<()> {
         if self.rows.is_empty() {
-            self.base = row.address;
+            self.base = row.address.saturating_sub(1 << 31);
         }
         held.hold_all::<Packed>(1)?;
         let packed = match Packed::new(row, self.base) {
@@ -172,15 +168,36 @@ impl LineRows {
         }
     }
 
-    fn large_row(&self, packed: Packed) -> Option<&Row> {
-        let place = usize::try_from(packed.place).ok()?;
-        packed.has(LARGE).then(|| self.large.get(place))?
+    /// Returns the address of the row with a number.
+    pub(super) fn address_of(&self, number: usize) -> Option<u64> {
+        self.rows.get(number).map(|packed| self.address(*packed))
     }
 
-    /// Returns the number of the first of `rows`, which ascend, that begins after an address, or their end.
+    #[inline]
+    fn address(&self, packed: Packed) -> u64 {
+        match self.large_row(packed) {
+            Some(row) => row.address,
+            None => self.base.wrapping_add(packed.place.into()),
+        }
+    }
+
+    #[inline]
+    fn large_row(&self, packed: Packed) -> Option<&Row> {
+        packed
+            .has(LARGE)
+            .then(|| self.large.get(packed.place as usize))?
+    }
+
+    /// Returns the number of the first of `rows` whose address is above `pc`, or `rows.end`. Their addresses must ascend.
     pub(super) fn first_after(&self, pc: u64, rows: Range<usize>) -> usize {
         let part = self.rows.get(rows.clone()).unwrap_or_default();
-        let before = part.partition_point(|packed| self.row(*packed).address <= pc);
+        let before = match self.large.is_empty() {
+            // The usual case, which a lookup spends most of its time in.
+            true => {
+                part.partition_point(|packed| self.base.wrapping_add(packed.place.into()) <= pc)
+            }
+            false => part.partition_point(|packed| self.address(*packed) <= pc),
+        };
         rows.start.saturating_add(before)
     }
 }
@@ -211,9 +228,10 @@ mod tests {
         row
     }
 
-    /// Each field has the largest number that fits, then the smallest that does not. DWARF limits none of them: DWARF 5 §6.2.2.
+    /// Each field has the largest number that fits, then the smallest that does not. DWARF limits none of them: DWARF 5 §6.2.2. Addresses fit from
+    /// 2^31 below the first to 2^31 - 1 above it.
     #[test]
-    fn rows_are_what_they_were_whether_they_fit_or_not() {
+    fn rows_of_both_sizes_are_returned_unchanged() {
         let base = 0xffff_0000_0000;
         let (fit, large): (Vec<Row>, Vec<Row>) = (
             vec![
@@ -227,16 +245,17 @@ mod tests {
                 row(base, |row| row.basic_block = true),
                 row(base, |row| row.prologue_end = true),
                 row(base, |row| row.epilogue_begin = true),
-                row(base + 0xffff_ffff, |row| row.end_sequence = true),
+                row(base - 0x8000_0000, |_| {}),
+                row(base + 0x7fff_ffff, |row| row.end_sequence = true),
             ],
             vec![
-                row(base - 1, |_| {}),
+                row(base - 0x8000_0001, |_| {}),
                 row(base, |row| row.file = 0x1_0000),
                 row(base, |row| row.line = 0x1_0000_0000),
                 row(base, |row| row.column = 0x1_0000),
                 row(base, |row| row.isa = 0x100),
                 row(base, |row| row.discriminator = 0x1_0000),
-                row(base + 0x1_0000_0000, |row| row.is_stmt = true),
+                row(base + 0x8000_0000, |row| row.is_stmt = true),
                 row(u64::MAX, |row| row.end_sequence = true),
             ],
         );

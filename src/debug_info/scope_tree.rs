@@ -2,7 +2,7 @@
 //! function instead.
 //!
 //! Only the place of a scope is kept; its name and declarations are read on demand. There is no tree if scopes overlap without nesting, which
-//! violates DWARF 5 §3.5, or if the file's meter refuses the memory. The walk is used then.
+//! violates DWARF 5 §3.5, if a declaration is 4 GiB or more after its function, or if the file's meter refuses the memory. The walk is used then.
 
 use core::ops::Range;
 use std::borrow::Cow;
@@ -205,7 +205,7 @@ impl<'a> DebugInfo<'a> {
         variables.as_deref()
     }
 
-    /// Reads the scopes of a function. Returns `None` if they do not nest.
+    /// Reads the scopes of a function. Returns `None` if they do not nest, or are too far apart.
     fn read_scope_tree(&self, id: DieId, meter: &Meter) -> Result<Option<Box<ScopeTree<'a>>>> {
         let mut walk = self.walk(id)?;
         let mut scopes: Vec<ScopeNode<'a>> = Vec::new();

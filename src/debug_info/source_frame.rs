@@ -3,8 +3,6 @@
 //! It combines the results of [`find_function`](DebugInfo::find_function), [`inlined_chain`](DebugInfo::inlined_chain) and
 //! [`line_at`](DebugInfo::line_at), as far as a backtrace needs them. Names and paths are read on demand. Source: DWARF 5 §3.3.8.
 
-use core::ops::Range;
-
 use std::borrow::Cow;
 
 use super::DebugInfo;
@@ -220,20 +218,26 @@ impl<'a> DebugInfo<'a> {
         Ok(frames(Rest::Read(read.into_iter())))
     }
 
-    /// Returns the place of the row of `pc`, and the numbers of the rows before it in its sequence.
-    fn place_of(&self, pc: u64) -> Result<Option<(Place, Range<usize>)>> {
+    /// Returns the place of the row of `pc`, and the rows before it in its sequence.
+    fn place_of(&self, pc: u64) -> Result<Option<(Place, impl DoubleEndedIterator<Item = Row>)>> {
         let Some(unit) = self.find_unit(pc)? else {
             return Ok(None);
         };
-        let found = (self.lines_of(unit)?).and_then(|table| self.row_at(table, pc));
-        Ok(found.map(|found| (Place::of_row(unit, &found.row, false), found.before)))
+        let Some(table) = self.lines_of(unit)? else {
+            return Ok(None);
+        };
+        let found = self.row_at(table, pc);
+        Ok(found.map(|found| {
+            let before = table.rows_of(found.before);
+            (Place::of_row(unit, &found.row, false), before)
+        }))
     }
 
-    /// Returns the place of the last of the rows with these numbers and a line that is in the same function and inlined call as `pc`.
+    /// Returns the place of the last of `rows` with a line that is in the same function and inlined call as `pc`.
     fn place_before(
         &self,
         pc: u64,
-        rows: Range<usize>,
+        rows: impl DoubleEndedIterator<Item = Row>,
         symbol: impl FnOnce() -> Option<u64>,
         meter: &Meter,
     ) -> Result<Option<Place>> {
@@ -253,10 +257,7 @@ impl<'a> DebugInfo<'a> {
         };
         let innermost = |pc| tree.map(|tree| tree.innermost_function(pc));
         let function = innermost(pc);
-        let Some(table) = self.lines_of(unit)? else {
-            return Ok(None);
-        };
-        for row in table.rows_of(rows).rev() {
+        for row in rows.rev() {
             meter.work(1)?;
             let other = self.function_entry(row.address)?.map(|entry| entry.id);
             if row.address < first || other != entry {

@@ -8,10 +8,10 @@
 
 use std::collections::BTreeSet;
 
+use super::between::Between;
 use super::function::FunctionFlow;
 use crate::arch::{Register, WaveSize};
 use crate::isa::{Effect, MachineRegister, Writes};
-use crate::machine_flow::Edge;
 
 /// The registers of a frame that may change between the place of a waiting lane and the place of its wave.
 ///
@@ -70,26 +70,10 @@ impl FunctionFlow<'_> {
             wave_size: Some(wave_size),
             ..Changed::default()
         };
-        let count = code.instructions.len();
-        let [from_one, from_other] = [one, other].map(|from| {
-            reached(from, count, |at, next| {
-                next.extend(code.edges(at).filter_map(|edge| match edge {
-                    Edge::To(to) => Some(to),
-                    Edge::Leaves | Edge::Ends | Edge::Lost => None,
-                }));
-            })
-        });
-        for (to, ahead, again) in [
-            (other, &from_one, &from_other),
-            (one, &from_other, &from_one),
-        ] {
-            let behind = reached(to, count, |at, next| next.extend(code.before(at)));
-            let is_loop = code.before(to).any(|before| is_in(again, before));
-            for index in (0..count)
-                .filter(|index| is_in(ahead, *index) && is_in(&behind, *index))
-                // The last instruction is executed only if the wave reaches it once more.
-                .filter(|index| *index != to || is_loop)
-            {
+        for [from, to] in [[one, other], [other, one]] {
+            let between = Between::new(code, from, to);
+            changed.all |= between.is_unknown;
+            for index in between.instructions {
                 self.add_writes(index, &mut changed);
             }
         }
@@ -101,7 +85,8 @@ impl FunctionFlow<'_> {
         let Some(instruction) = code.instructions.get(index) else {
             return;
         };
-        if instruction.writes.is_indirect() {
+        // In the mode that `GprIndex` begins, the registers that instructions write depend on M0.
+        if instruction.writes.is_indirect() || instruction.effect == Effect::GprIndex {
             changed.all = true;
         }
         if let Effect::Call { .. } = instruction.effect {
@@ -127,26 +112,4 @@ impl FunctionFlow<'_> {
 
 fn registers(writes: &Writes) -> impl Iterator<Item = MachineRegister> {
     writes.spans().iter().flat_map(|span| span.registers())
-}
-
-pub(super) fn is_in(set: &[bool], index: usize) -> bool {
-    set.get(index).copied().unwrap_or(false)
-}
-
-/// Returns the instructions that are reachable from one, including itself. `next` adds its successors.
-pub(super) fn reached(
-    from: usize,
-    count: usize,
-    next: impl Fn(usize, &mut Vec<usize>),
-) -> Vec<bool> {
-    let mut found = vec![false; count];
-    let mut open = vec![from];
-    while let Some(at) = open.pop() {
-        match found.get_mut(at) {
-            Some(seen @ false) => *seen = true,
-            Some(true) | None => continue,
-        }
-        next(at, &mut open);
-    }
-    found
 }

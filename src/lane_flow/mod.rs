@@ -79,6 +79,7 @@
 
 mod answer;
 mod answers;
+mod between;
 mod changed;
 mod companion;
 mod contents;

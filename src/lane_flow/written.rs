@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use super::changed::{is_in, reached};
+use super::between::Between;
 use super::fuel::pay;
 use super::stop::LaneFlow;
 use crate::error::Result;
 use crate::isa::{Effect, MachineRegister};
-use crate::machine_flow::{Code, Edge};
+use crate::machine_flow::Code;
 use crate::meter::Meter;
 
 impl LaneFlow<'_> {
@@ -62,38 +62,5 @@ impl LaneFlow<'_> {
         }
         // The registers that the next instructions write depend on M0.
         instruction.effect == Effect::GprIndex
-    }
-}
-
-/// The instructions on the paths from one instruction to another.
-struct Between {
-    instructions: Vec<usize>,
-    /// True if control may go anywhere.
-    is_unknown: bool,
-}
-
-impl Between {
-    fn new(code: &Code, from: usize, to: usize) -> Between {
-        let count = code.instructions.len();
-        let after = |index| {
-            reached(index, count, |at, next| {
-                next.extend(code.edges(at).filter_map(|edge| match edge {
-                    Edge::To(to) => Some(to),
-                    Edge::Leaves | Edge::Ends | Edge::Lost => None,
-                }));
-            })
-        };
-        let (ahead, again) = (after(from), after(to));
-        let behind = reached(to, count, |at, next| next.extend(code.before(at)));
-        // The last instruction is executed only if the wave has been there before.
-        let is_loop = code.before(to).any(|one| is_in(&again, one));
-        let is_between = |index: &usize| {
-            is_in(&ahead, *index) && is_in(&behind, *index) && (*index != to || is_loop)
-        };
-        let is_lost = |index: usize| code.edges(index).any(|edge| edge == Edge::Lost);
-        Between {
-            instructions: (0..count).filter(is_between).collect(),
-            is_unknown: (0..count).any(|index| is_in(&ahead, index) && is_lost(index)),
-        }
     }
 }

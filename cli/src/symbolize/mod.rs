@@ -110,6 +110,8 @@ impl<'i> Inputs<'i> {
     }
 
     /// Answers all lines. If the next line has not arrived yet, the answers are written before.
+    ///
+    /// * `step`: called after each line.
     fn each<W: Write>(
         &self,
         out: &mut W,
@@ -118,6 +120,7 @@ impl<'i> Inputs<'i> {
     ) -> Result<(), Failure> {
         for address in &self.addresses {
             answer(address.as_os_str().as_encoded_bytes(), out)?;
+            step();
         }
         if !self.reads_standard_input {
             return Ok(());

@@ -23,8 +23,8 @@ use hetdwarf::object::{
     code_objects_or_host, select,
 };
 
-/// The sections that are read once for each unit and function. Strings are read for each answer.
-const READ_ONCE: [&str; 8] = [
+/// The sections to release. Most of their bytes are needed only once per unit or function.
+const RELEASED: [&str; 8] = [
     ".debug_info",
     ".debug_types",
     ".debug_line",
@@ -47,7 +47,7 @@ pub(super) enum Advice {
 }
 
 /// Opens the code objects and calls `then` with a symbolizer for them. The symbolizer borrows from the files, so it cannot be returned. The
-/// third argument of `then` releases the memory of the mapped files.
+/// third argument of `then` releases some sections of the mapped code objects; for a core it does nothing.
 pub(super) fn with_symbolizer<T>(
     arguments: &SymbolizeArguments,
     objects: &[&Path],
@@ -109,17 +109,17 @@ pub(super) fn with_symbolizer<T>(
     } else {
         Advice::Load
     };
-    let read_once: Vec<(&File<'_>, &[u8])> = parsed
+    let released: Vec<(&File<'_>, &[u8])> = parsed
         .iter()
         .zip(&embedded)
         .flat_map(|(object, (file, _))| {
             let section = |name: &&str| object.section(name).ok().flatten();
-            let sections = READ_ONCE.iter().filter_map(section);
+            let sections = RELEASED.iter().filter_map(section);
             sections.map(move |section| (*file, section))
         })
         .collect();
     let release = || {
-        for (file, section) in &read_once {
+        for (file, section) in &released {
             file.contents.release_part(section);
         }
     };

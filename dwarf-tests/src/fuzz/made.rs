@@ -537,7 +537,11 @@ pub fn check_lines(bytes: &[u8]) {
             && ours.file == theirs.file_index()
             && ours.line == theirs.line().map_or(0, core::num::NonZeroU64::get)
             && ours.column == column
+            && ours.isa == theirs.isa()
+            && ours.discriminator == theirs.discriminator()
             && ours.is_stmt == theirs.is_stmt()
+            && ours.basic_block == theirs.basic_block()
+            && ours.epilogue_begin == theirs.epilogue_begin()
             && ours.prologue_end == theirs.prologue_end()
             && ours.end_sequence == theirs.end_sequence()
     };

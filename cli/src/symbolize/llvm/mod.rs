@@ -126,7 +126,7 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
         // The symbol table names the function that contains the code.
         let is_named = shape.functions == FunctionNames::Linkage;
         let symbols = self.symbols.get(object).filter(|_| is_named);
-        let symbol = symbols.and_then(|symbols| symbols.at(address));
+        let named = symbols.and_then(|symbols| symbols.at(address));
         let mut frames = Vec::new();
         match self.answers.lookups.source_frames(object, address) {
             Some(Ok(found)) => {
@@ -134,7 +134,7 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
                 let mut found = found.take(count).peekable();
                 let mut is_innermost = true;
                 while let Some(frame) = found.next() {
-                    let names = match found.peek().is_none() && symbol.is_some() {
+                    let names = match found.peek().is_none() && named.is_some() {
                         true => FunctionNames::None,
                         false => shape.functions,
                     };
@@ -152,11 +152,11 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
         if frames.is_empty() {
             frames.push(Frame::default());
         }
-        if let Some(symbol) = symbol
+        if let Some(named) = named
             && let Some(frame) = frames.last_mut()
         {
-            frame.function = Some(symbol.name.to_owned());
-            if is_unknown && let Some(file) = symbol.file.filter(|file| !file.is_empty()) {
+            frame.function = Some(named.symbol.name.to_string());
+            if is_unknown && let Some(file) = named.file() {
                 frame.file = Some(file.to_owned());
             }
         }
@@ -167,9 +167,13 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
     fn symbol(&mut self, name: &str, offset: u64, out: &mut dyn Write) -> Result<(), Failure> {
         let mut places = Vec::new();
         for (object, symbols) in self.symbols.iter().enumerate() {
-            places.extend(symbols.named(name).map(|named| {
-                let offset = if offset < named.size { offset } else { 0 };
-                (object, named.address.wrapping_add(offset))
+            places.extend(symbols.named(name).iter().map(|named| {
+                let offset = if offset < named.symbol.size {
+                    offset
+                } else {
+                    0
+                };
+                (object, named.symbol.address.wrapping_add(offset))
             }));
         }
         let mut frames = Vec::new();
@@ -187,11 +191,10 @@ impl<'w, 's, 'p, 'a, 'e> Printer<'w, 's, 'p, 'a, 'e> {
     fn data(&mut self, address: u64, out: &mut dyn Write) -> Result<(), Failure> {
         let place = self.object_at(address);
         let symbol = place.and_then(|(object, address)| self.symbols.get(object)?.at(address));
-        let name = symbol.map_or(Cow::Borrowed("??"), |symbol| as_llvm(symbol.name));
-        let (start, size) = symbol.map_or((0, 0), |symbol| (symbol.address, symbol.size));
-        let file = symbol
-            .and_then(|symbol| symbol.file)
-            .filter(|file| !file.is_empty());
+        let name = symbol.map_or(Cow::Borrowed("??"), |named| as_llvm(&named.symbol.name));
+        let (start, size) =
+            symbol.map_or((0, 0), |named| (named.symbol.address, named.symbol.size));
+        let file = symbol.and_then(|named| named.file());
         match file {
             Some(file) => writeln!(out, "{name}\n{start} {size}\n{file}:0\n")?,
             None => writeln!(out, "{name}\n{start} {size}\n??:?\n")?,

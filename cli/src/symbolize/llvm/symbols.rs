@@ -13,101 +13,76 @@ const INDIRECT_FUNCTION: u8 = 10;
 /// A symbol for an address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Named<'a> {
-    pub(super) name: &'a str,
-    pub(super) address: u64,
-    pub(super) size: u64,
-    /// For a local symbol, the source file in the symbol table.
-    pub(super) file: Option<&'a str>,
+    pub(super) symbol: &'a Symbol<'a>,
+    /// For a local symbol, the symbol with its source file.
+    file: Option<&'a Symbol<'a>>,
+}
+
+impl<'a> Named<'a> {
+    /// Returns the source file in the symbol table, for a local symbol.
+    pub(super) fn file(&self) -> Option<&'a str> {
+        self.file
+            .map(|file| &*file.name)
+            .filter(|file| !file.is_empty())
+    }
 }
 
 /// The symbols of a code object, at most one per address, sorted by address.
 #[derive(Debug, Default)]
 pub(super) struct Symbols<'a> {
-    /// The symbol table.
-    table: &'a [Symbol<'a>],
-    by_address: Vec<Number>,
+    by_address: Vec<Named<'a>>,
     /// The symbols sorted by name and then by address, filled when a name is first looked up.
-    by_name: OnceCell<Vec<Number>>,
-}
-
-/// The number of a symbol in the table.
-#[derive(Clone, Copy, Debug)]
-struct Number {
-    symbol: u32,
-    /// For a local symbol, the number of the symbol with its source file.
-    file: Option<u32>,
+    by_name: OnceCell<Vec<Named<'a>>>,
 }
 
 impl<'a> Symbols<'a> {
     pub(super) fn of(object: &'a CodeObject<'a>) -> Symbols<'a> {
-        let mut symbols = Symbols {
-            table: object.symbols().unwrap_or_default(),
-            ..Symbols::default()
-        };
         let mut found = Vec::new();
         let mut file = None;
-        for (number, symbol) in (0_u32..).zip(symbols.table) {
+        for symbol in object.symbols().unwrap_or_default() {
             if symbol.kind == SymbolKind::File {
-                file = Some(number);
+                file = Some(symbol);
             } else if is_memory(object, symbol) {
-                found.push(Number {
-                    symbol: number,
-                    file: file.filter(|_| !symbol.global),
-                });
+                let file = file.filter(|_| !symbol.global);
+                found.push(Named { symbol, file });
             }
         }
         // The sort is stable: among equal symbols, the last in the table stays last.
-        found.sort_by_key(|number| symbols.place(*number));
-        found.reverse();
-        found.dedup_by_key(|number| symbols.place(*number).0);
-        found.reverse();
+        found.sort_by_key(|named| (named.symbol.address, named.symbol.size));
+        found.dedup_by(|next, kept| {
+            let is_same = next.symbol.address == kept.symbol.address;
+            if is_same {
+                *kept = *next;
+            }
+            is_same
+        });
         found.shrink_to_fit();
-        symbols.by_address = found;
-        symbols
-    }
-
-    /// Returns the address and the size of a symbol.
-    fn place(&self, number: Number) -> (u64, u64) {
-        let symbol = self.table.get(number.symbol as usize);
-        symbol.map_or((0, 0), |symbol| (symbol.address, symbol.size))
-    }
-
-    fn name(&self, number: Number) -> &'a str {
-        let symbol = self.table.get(number.symbol as usize);
-        symbol.map_or("", |symbol| &symbol.name)
-    }
-
-    fn named_symbol(&self, number: Number) -> Named<'a> {
-        let (address, size) = self.place(number);
-        let file = (number.file).and_then(|file| self.table.get(file as usize));
-        Named {
-            name: self.name(number),
-            address,
-            size,
-            file: file.map(|file| &*file.name),
+        Symbols {
+            by_address: found,
+            by_name: OnceCell::new(),
         }
     }
 
     /// Returns the symbol that covers an address.
     pub(super) fn at(&self, address: u64) -> Option<Named<'a>> {
-        let after = (self.by_address).partition_point(|number| self.place(*number).0 <= address);
-        let named = self.named_symbol(*self.by_address.get(after.checked_sub(1)?)?);
-        let offset = address.checked_sub(named.address)?;
-        Some(named).filter(|named| named.size == 0 || offset < named.size)
+        let after = (self.by_address).partition_point(|named| named.symbol.address <= address);
+        let named = *self.by_address.get(after.checked_sub(1)?)?;
+        let (start, size) = (named.symbol.address, named.symbol.size);
+        let offset = address.checked_sub(start)?;
+        (size == 0 || offset < size).then_some(named)
     }
 
     /// Returns the symbols with this name, ordered by address.
-    pub(super) fn named(&self, name: &str) -> impl Iterator<Item = Named<'a>> {
+    pub(super) fn named(&self, name: &str) -> &[Named<'a>] {
         let sorted = self.by_name.get_or_init(|| {
             let mut sorted = self.by_address.clone();
-            sorted.sort_by_key(|number| self.name(*number));
+            sorted.sort_by_key(|named| &*named.symbol.name);
             sorted
         });
-        let first = sorted.partition_point(|number| self.name(*number) < name);
+        let first = sorted.partition_point(|named| &*named.symbol.name < name);
         let rest = sorted.get(first..).unwrap_or_default();
-        let count = rest.partition_point(|number| self.name(*number) == name);
-        let named = rest.get(..count).unwrap_or_default().iter();
-        named.map(|number| self.named_symbol(*number))
+        let count = rest.partition_point(|named| named.symbol.name == name);
+        rest.get(..count).unwrap_or_default()
     }
 }
 
