@@ -23,14 +23,12 @@ use hetdwarf::object::{
     code_objects_or_host, select,
 };
 
-/// The sections to release. Most of their bytes are needed only once per unit or function.
-const RELEASED: [&str; 8] = [
-    ".debug_info",
-    ".debug_types",
+/// The sections to release: those that are read once per unit or function. Answers read names from `.debug_info` and from strings.
+const RELEASED: [&str; 6] = [
     ".debug_line",
-    ".debug_rnglists",
     ".debug_loclists",
     ".debug_loc",
+    ".debug_rnglists",
     ".debug_ranges",
     ".symtab",
 ];
