@@ -157,12 +157,12 @@ impl Contents {
         }
     }
 
-    /// Returns the memory of a mapped file to the system. Later accesses read the file again.
+    /// Releases the memory of a mapped file. Later accesses read the file again.
     pub(crate) fn release(&self) {
         self.release_part(self);
     }
 
-    /// Returns the memory of a part of a mapped file to the system. Does nothing if `part` is elsewhere, for example a decompressed copy.
+    /// Releases the memory of a part of a mapped file. Ignores a part outside of the mapping, such as a decompressed copy.
     #[cfg_attr(
         unix,
         expect(

@@ -408,8 +408,8 @@ fn run<'a>(
             rows.push(&to_row(&row), held)?;
         }
         if row.end_sequence() {
-            if let Some(start) = rows.get(first) {
-                sequences.push((start.address..row.address(), (first, rows.len())));
+            if let Some(start) = rows.address_of(first) {
+                sequences.push((start..row.address(), (first, rows.len())));
             }
             first = rows.len();
             discarded = false;
