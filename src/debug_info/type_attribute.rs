@@ -241,16 +241,17 @@ fn row(tag: DwTag, attribute: &gimli::Attribute<Bytes<'_>>) -> Option<&'static R
     if STANDARD.get(code) == Some(&false) {
         return None;
     }
-    ROWS.iter()
-        .filter(|row| row.tags.is_empty() || row.tags.contains(&tag))
-        .find(|row| match row.code {
-            Code::Standard(code) => code == attribute.name(),
-            // An attribute in a form that it may not have matches no row, and is unsupported.
-            Code::Extension(wanted) => {
-                extension(tag, attribute) == Some(wanted)
-                    || wanted.llvm_code() == Some(attribute.name())
-            }
-        })
+    let is_for_tag = |row: &Row| row.tags.is_empty() || row.tags.contains(&tag);
+    ROWS.iter().find(|row| match row.code {
+        // The code is compared first because that is cheaper.
+        Code::Standard(code) => code == attribute.name() && is_for_tag(row),
+        // An attribute in a form that it may not have matches no row, and is unsupported.
+        Code::Extension(wanted) => {
+            is_for_tag(row)
+                && (extension(tag, attribute) == Some(wanted)
+                    || wanted.llvm_code() == Some(attribute.name()))
+        }
+    })
 }
 
 impl<'a> DebugInfo<'a> {

@@ -218,8 +218,9 @@ impl LaneBits {
 
     /// Stores `count` bits for every lane: lane N's start at bit `from + N * step` of `row`.
     fn scatter(&mut self, row: &[u8], from: u64, step: u64, count: u64, to: u64) {
-        // The usual case, a dword for each lane, is a copy.
-        if self.bytes_per_lane == 4 && (from, step, count, to) == (0, 32, 32, 0) {
+        // The usual case: whole dwords. They are copied without counting bits.
+        let dwords = (from, step, count) == (0, 32, 32) && to.is_multiple_of(8);
+        if dwords && to == 0 && self.bytes_per_lane == 4 {
             for (to, from) in self.bytes.iter_mut().zip(row) {
                 *to = *from;
             }
@@ -228,8 +229,17 @@ impl LaneBits {
         if self.bytes_per_lane == 0 {
             return;
         }
+        let lanes = self.bytes.chunks_exact_mut(self.bytes_per_lane);
+        if dwords && let Ok(first) = usize::try_from(to / 8) {
+            for (out, dword) in lanes.zip(row.as_chunks::<4>().0) {
+                if let Some(out) = out.get_mut(first..).and_then(<[u8]>::first_chunk_mut) {
+                    *out = *dword;
+                }
+            }
+            return;
+        }
         let mut bit = from;
-        for out in self.bytes.chunks_exact_mut(self.bytes_per_lane) {
+        for out in lanes {
             copy_bits(row, bit, out, to, count);
             bit = bit.wrapping_add(step);
         }
