@@ -38,14 +38,12 @@ pub struct LineTable<'a> {
     held: Held,
 }
 
-/// The row that an address belongs to.
-#[derive(Clone, Debug)]
+/// The row that an address belongs to, by its number in the table.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct FoundRow {
-    pub(super) row: Row,
-    /// The numbers of the rows before it in its sequence.
-    pub(super) before: Range<usize>,
-    /// The addresses that belong to it.
-    pub(super) range: Range<u64>,
+    number: usize,
+    /// The number of the first row of its sequence.
+    first: usize,
 }
 
 /// The result of executing a line program.
@@ -85,15 +83,8 @@ impl<'a> LineTable<'a> {
     /// [`problem`](LineTable::problem) has the error.
     #[must_use]
     pub fn rows(&self) -> impl DoubleEndedIterator<Item = Row> + ExactSizeIterator + Clone {
-        self.rows_of(0..self.executed().rows.len())
-    }
-
-    /// Returns the rows with these numbers.
-    pub(super) fn rows_of(
-        &self,
-        numbers: Range<usize>,
-    ) -> impl DoubleEndedIterator<Item = Row> + ExactSizeIterator + Clone {
-        self.executed().rows.each(numbers)
+        let rows = &self.executed().rows;
+        rows.each(0..rows.len())
     }
 
     /// Returns the error that ended the program early, if there is one.
@@ -109,7 +100,7 @@ impl<'a> LineTable<'a> {
     #[must_use]
     pub fn find(&self, pc: u64) -> Option<(Row, Range<u64>)> {
         let found = self.find_declared(pc, || None)?;
-        Some((found.row, found.range))
+        Some((self.row_of(found)?, self.range_of(found)?))
     }
 
     /// Returns the row that `pc` belongs to. If sequences have the same addresses, it selects the sequence of one function.
@@ -130,13 +121,28 @@ impl<'a> LineTable<'a> {
         let (first, end) = found;
         let after = executed.rows.first_after(pc, first..end);
         let number = after.checked_sub(1).filter(|number| *number >= first)?;
-        let row = executed.rows.get(number)?;
-        let next = executed.rows.address_of(after).filter(|_| after < end)?;
-        Some(FoundRow {
-            before: first..number,
-            range: row.address..next,
-            row,
-        })
+        (after < end).then_some(FoundRow { number, first })
+    }
+
+    /// Returns the row that was found.
+    #[inline]
+    pub(super) fn row_of(&self, found: FoundRow) -> Option<Row> {
+        self.executed().rows.get(found.number)
+    }
+
+    /// Returns the addresses that belong to the row.
+    pub(super) fn range_of(&self, found: FoundRow) -> Option<Range<u64>> {
+        let rows = &self.executed().rows;
+        let next = rows.address_of(found.number.checked_add(1)?)?;
+        Some(rows.address_of(found.number)?..next)
+    }
+
+    /// Returns the rows before it in its sequence.
+    pub(super) fn rows_before(
+        &self,
+        found: FoundRow,
+    ) -> impl DoubleEndedIterator<Item = Row> + ExactSizeIterator + Clone {
+        self.executed().rows.each(found.first..found.number)
     }
 
     /// Returns the header, if the table names files.

@@ -136,6 +136,7 @@ impl LineRows {
         self.rows.len()
     }
 
+    #[inline]
     pub(super) fn get(&self, number: usize) -> Option<Row> {
         self.rows.get(number).map(|packed| self.row(*packed))
     }
@@ -149,6 +150,7 @@ impl LineRows {
         packed.map(|packed| self.row(*packed))
     }
 
+    #[inline]
     fn row(&self, packed: Packed) -> Row {
         if let Some(row) = self.large_row(packed) {
             return *row;
@@ -191,12 +193,13 @@ impl LineRows {
     /// Returns the number of the first of `rows` whose address is above `pc`, or `rows.end`. Their addresses must ascend.
     pub(super) fn first_after(&self, pc: u64, rows: Range<usize>) -> usize {
         let part = self.rows.get(rows.clone()).unwrap_or_default();
-        let before = match self.large.is_empty() {
+        let before = match pc.checked_sub(self.base) {
             // The usual case, which a lookup spends most of its time in.
-            true => {
-                part.partition_point(|packed| self.base.wrapping_add(packed.place.into()) <= pc)
+            Some(distance) if self.large.is_empty() => {
+                let distance = u32::try_from(distance).unwrap_or(u32::MAX);
+                part.partition_point(|packed| packed.place <= distance)
             }
-            false => part.partition_point(|packed| self.address(*packed) <= pc),
+            Some(_) | None => part.partition_point(|packed| self.address(*packed) <= pc),
         };
         rows.start.saturating_add(before)
     }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use super::DebugInfo;
 use super::id::{DieId, UnitId};
+use super::line::{FoundRow, LineTable};
 use super::line_rows::Row;
 use super::scope_tree::ScopeTree;
 use super::source_file::SourceFile;
@@ -146,7 +147,7 @@ impl<'a> DebugInfo<'a> {
         pc: u64,
         meter: &Meter,
     ) -> Result<SourceFrames<'_, 'a>> {
-        let place = self.place_of(pc)?.map(|(place, _)| place);
+        let place = self.place_of(pc)?.map(|(place, ..)| place);
         self.frames_from(pc, place, meter)
     }
 
@@ -164,11 +165,12 @@ impl<'a> DebugInfo<'a> {
         meter: &Meter,
     ) -> Result<SourceFrames<'_, 'a>> {
         let place = match self.place_of(pc)? {
-            Some((place, before)) if place.line == 0 => {
-                let before = self.place_before(pc, before, symbol, meter)?;
+            Some((place, table, found)) if place.line == 0 => {
+                let rows = table.rows_before(found);
+                let before = self.place_before(pc, rows, symbol, meter)?;
                 Some(before.unwrap_or(place))
             }
-            found => found.map(|(place, _)| place),
+            found => found.map(|(place, ..)| place),
         };
         self.frames_from(pc, place, meter)
     }
@@ -218,8 +220,8 @@ impl<'a> DebugInfo<'a> {
         Ok(frames(Rest::Read(read.into_iter())))
     }
 
-    /// Returns the place of the row of `pc`, and the rows before it in its sequence.
-    fn place_of(&self, pc: u64) -> Result<Option<(Place, impl DoubleEndedIterator<Item = Row>)>> {
+    /// Returns the place of the row of `pc`, and the row with its table.
+    fn place_of(&self, pc: u64) -> Result<Option<(Place, &LineTable<'a>, FoundRow)>> {
         let Some(unit) = self.find_unit(pc)? else {
             return Ok(None);
         };
@@ -227,10 +229,8 @@ impl<'a> DebugInfo<'a> {
             return Ok(None);
         };
         let found = self.row_at(table, pc);
-        Ok(found.map(|found| {
-            let before = table.rows_of(found.before);
-            (Place::of_row(unit, &found.row, false), before)
-        }))
+        let row = found.and_then(|found| Some((found, table.row_of(found)?)));
+        Ok(row.map(|(found, row)| (Place::of_row(unit, &row, false), &**table, found)))
     }
 
     /// Returns the place of the last of `rows` with a line that is in the same function and inlined call as `pc`.

@@ -41,7 +41,9 @@ impl DebugInfo<'_> {
         let Some(table) = self.lines_of(unit)? else {
             return Ok(None);
         };
-        let Some(FoundRow { row, range, .. }) = self.row_at(table, pc) else {
+        let found = self.row_at(table, pc);
+        let row = found.and_then(|found| Some((table.row_of(found)?, table.range_of(found)?)));
+        let Some((row, range)) = row else {
             return match table.problem() {
                 Some(error) => Err(error.clone()),
                 None => Ok(None),
