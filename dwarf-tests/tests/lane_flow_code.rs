@@ -412,3 +412,90 @@ fn calls_and_indirect_writes_change_what_they_may() {
     let no_jump = [V_MOV_V1, V_MOV_V2, 0xbfa1_0001, END, END];
     assert_eq!(changed(&no_jump, 0x1004, 0x1000), [""; 0]);
 }
+
+/// Returns the frames of a wave in a function at 0x1000, which a kernel at 0x2000 called. The return address is 0x2004.
+fn ask_called(callee: &[u32], kernel: &[u32], wave: &Snapshot) -> StopLanes {
+    let (callee, kernel) = (bytes(callee), bytes(kernel));
+    let functions = [
+        function(0x1000, &callee, false),
+        function(0x2000, &kernel, true),
+    ];
+    ask(&functions, wave)
+}
+
+const CALL: u32 = 0xbe9e_4910; // s_swappc_b64 s[30:31], s[16:17]
+const ON_BY_S4: u32 = 0x8c7e_047e; // s_or_b32 exec_lo, exec_lo, s4
+
+/// The stack pointer of the caller is 0x40, 16 below that of the callee where the wave stopped. The mask is relative to the caller's.
+#[test]
+fn the_stack_pointer_of_a_caller_is_what_its_callee_restores() {
+    let callee = [
+        0x8120_9020, // 1000 s_add_i32 s32, s32, 16
+        V_MOV_V1,    // 1004
+        0x8120_d020, // 1008 s_add_i32 s32, s32, -16
+        RETURN,      // 100c
+    ];
+    let mut kernel = vec![CALL]; // 2000
+    // The offset is -8. The mask is used before 2020.
+    kernel.extend(mask_from_scratch(32, 0x1ff8));
+    let mut stopped = wave(0x1004, 0x0f, &[(32, 0x50), (30, 0x2004), (31, 0)]);
+    let address = (0x40 - 8) * 32 + 4;
+    stopped
+        .add_memory(Memory::PrivateWave, address, &0xff_u32.to_le_bytes())
+        .unwrap();
+    let (frame, lane) = ask_called(&callee, &kernel, &stopped).lane(4);
+    assert_eq!((frame, lane.waiting().unwrap().resumes), (1, Some(0x2020)));
+}
+
+/// It depends on a branch whether lane 5 is switched on in the callee, so that it entered it. In its active lanes, the callee has overwritten v40. The
+/// kernel reads a mask from lane 5 of v40.
+#[test]
+fn registers_of_a_lane_that_may_be_in_the_callee_are_unknown() {
+    let kernel = [
+        CALL, // 2000
+        0xd760_0004,
+        0x0001_0b28, // 2004 v_readlane_b32 s4, v40, 5
+        ON_BY_S4,    // 200c
+        V_MOV_V2,    // 2010
+        END,         // 2014
+    ];
+    let callee = [
+        0x7e50_0280, // 1000 v_mov_b32_e32 v40, 0
+        0xbfa1_0003, // 1004 s_cbranch_scc0 3 (to 1014)
+        ALL_ON,      // 1008
+        V_MOV_V3,    // 100c
+        RETURN,      // 1010
+        RETURN,      // 1014
+    ];
+    let ask_for = |mask: u64| {
+        let mut stopped = wave(0x1000, 0x0f, &[(10, mask), (30, 0x2004), (31, 0)]);
+        let v40 = Register::vgpr(40, WaveSize::Wave32).unwrap();
+        stopped.set_lanes(v40, &[Some(0xff); 32]).unwrap();
+        ask_called(&callee, &kernel, &stopped)
+    };
+    // No lane is switched on in the callee.
+    let known = ask_for(0);
+    let (frame, lane) = known.lane(6);
+    assert_eq!((frame, lane.waiting().unwrap().resumes), (1, Some(0x2010)));
+    let unknown = ask_for(0x20);
+    let ambiguous = LaneState::Unknown(Reason::Ambiguous);
+    assert_eq!(unknown.lane(5), (0, ambiguous));
+    let (frame, lane) = unknown.lane(6);
+    let is_unreadable = matches!(lane, LaneState::Unknown(Reason::Unavailable(_)));
+    assert!(frame == 1 && is_unreadable, "{lane:?}");
+    let in_kernel = &unknown.frames[1].lanes;
+    assert_eq!(in_kernel[5], LaneState::Unknown(Reason::Callee));
+    assert_eq!(in_kernel[3], LaneState::Active);
+}
+
+/// The caller is visited only if a lane of the dispatch is missing in the callee.
+#[test]
+fn callers_have_only_lanes_that_the_dispatch_started() {
+    let (callee, kernel) = ([V_MOV_V1, RETURN], [CALL, V_MOV_V2, END]);
+    let frames = |exec: u64| {
+        let stopped = wave(0x1000, exec, &[(30, 0x2004), (31, 0)]);
+        ask_called(&callee, &kernel, &stopped).frames.len()
+    };
+    assert_eq!(frames(0xff), 1);
+    assert_eq!(frames(0x7f), 2);
+}

@@ -372,10 +372,8 @@ impl<'a> LaneFlow<'a> {
             Ok(at) => self.place_lanes(contents, &at, wave, meter, &mut lanes)?,
             Err(reason) => {
                 set(&mut lanes, wave.started, LaneState::Unknown(reason));
-                // EXEC has the active lanes of the innermost frame, unless it is in a section of other lanes.
-                let active = wave
-                    .entered
-                    .or(wave.exec.filter(|_| reason != Reason::WholeWave));
+                // Without facts about the code, EXEC is taken to have the active lanes.
+                let active = wave.entered.or(wave.exec);
                 set(&mut lanes, active.unwrap_or(0), LaneState::Active);
             }
         }
