@@ -447,8 +447,8 @@ fn the_stack_pointer_of_a_caller_is_what_its_callee_restores() {
     assert_eq!((frame, lane.waiting().unwrap().resumes), (1, Some(0x2020)));
 }
 
-/// It depends on a branch whether lane 5 is switched on in the callee, so that it entered it. In its active lanes, the callee has overwritten v40. The
-/// kernel reads a mask from lane 5 of v40.
+/// It depends on a branch whether lane 5 is switched on in the callee, so that it entered it. The callee has overwritten v40, either in the lanes that
+/// entered it or in the others. The kernel reads a mask from lane 5 of v40.
 #[test]
 fn registers_of_a_lane_that_may_be_in_the_callee_are_unknown() {
     let kernel = [
@@ -459,33 +459,38 @@ fn registers_of_a_lane_that_may_be_in_the_callee_are_unknown() {
         V_MOV_V2,    // 2010
         END,         // 2014
     ];
-    let callee = [
-        0x7e50_0280, // 1000 v_mov_b32_e32 v40, 0
-        0xbfa1_0003, // 1004 s_cbranch_scc0 3 (to 1014)
-        ALL_ON,      // 1008
-        V_MOV_V3,    // 100c
-        RETURN,      // 1010
-        RETURN,      // 1014
-    ];
-    let ask_for = |mask: u64| {
+    const V_MOV_V40: u32 = 0x7e50_0280; // v_mov_b32_e32 v40, 0
+    let in_the_lanes = vec![V_MOV_V40];
+    // s_xor_saveexec_b32 s5, -1 and s_mov_b32 exec_lo, s5
+    let in_the_others = vec![0xbe85_24c1, V_MOV_V40, 0xbefe_0005];
+    let ask_for = |writes: &[u32], mask: u64| {
+        let mut callee = writes.to_vec(); // 1000
+        callee.extend([
+            0xbfa1_0003, // s_cbranch_scc0 3 (to the second return)
+            ALL_ON,
+            V_MOV_V3,
+            RETURN,
+            RETURN,
+        ]);
         let mut stopped = wave(0x1000, 0x0f, &[(10, mask), (30, 0x2004), (31, 0)]);
         let v40 = Register::vgpr(40, WaveSize::Wave32).unwrap();
         stopped.set_lanes(v40, &[Some(0xff); 32]).unwrap();
         ask_called(&callee, &kernel, &stopped)
     };
     // No lane is switched on in the callee.
-    let known = ask_for(0);
-    let (frame, lane) = known.lane(6);
+    let (frame, lane) = ask_for(&in_the_lanes, 0).lane(6);
     assert_eq!((frame, lane.waiting().unwrap().resumes), (1, Some(0x2010)));
-    let unknown = ask_for(0x20);
-    let ambiguous = LaneState::Unknown(Reason::Ambiguous);
-    assert_eq!(unknown.lane(5), (0, ambiguous));
-    let (frame, lane) = unknown.lane(6);
-    let is_unreadable = matches!(lane, LaneState::Unknown(Reason::Unavailable(_)));
-    assert!(frame == 1 && is_unreadable, "{lane:?}");
-    let in_kernel = &unknown.frames[1].lanes;
-    assert_eq!(in_kernel[5], LaneState::Unknown(Reason::Callee));
-    assert_eq!(in_kernel[3], LaneState::Active);
+    for writes in [in_the_lanes, in_the_others] {
+        let unknown = ask_for(&writes, 0x20);
+        let ambiguous = LaneState::Unknown(Reason::Ambiguous);
+        assert_eq!(unknown.lane(5), (0, ambiguous));
+        let (frame, lane) = unknown.lane(6);
+        let is_unreadable = matches!(lane, LaneState::Unknown(Reason::Unavailable(_)));
+        assert!(frame == 1 && is_unreadable, "{lane:?}");
+        let in_kernel = &unknown.frames[1].lanes;
+        assert_eq!(in_kernel[5], LaneState::Unknown(Reason::Callee));
+        assert_eq!(in_kernel[3], LaneState::Active);
+    }
 }
 
 /// The caller is visited only if a lane of the dispatch is missing in the callee.
