@@ -426,6 +426,16 @@ fn ask_called(callee: &[u32], kernel: &[u32], wave: &Snapshot) -> StopLanes {
 const CALL: u32 = 0xbe9e_4910; // s_swappc_b64 s[30:31], s[16:17]
 const ON_BY_S4: u32 = 0x8c7e_047e; // s_or_b32 exec_lo, exec_lo, s4
 
+/// A kernel that calls, and then reads a mask from lane 5 of v40.
+const KERNEL_WITH_V40: [u32; 6] = [
+    CALL, // 2000
+    0xd760_0004,
+    0x0001_0b28, // 2004 v_readlane_b32 s4, v40, 5
+    ON_BY_S4,    // 200c
+    V_MOV_V2,    // 2010
+    END,         // 2014
+];
+
 /// The stack pointer of the caller is 0x40, 16 below that of the callee where the wave stopped. The mask is relative to the caller's.
 #[test]
 fn the_stack_pointer_of_a_caller_is_what_its_callee_restores() {
@@ -451,14 +461,6 @@ fn the_stack_pointer_of_a_caller_is_what_its_callee_restores() {
 /// entered it or in the others. The kernel reads a mask from lane 5 of v40.
 #[test]
 fn registers_of_a_lane_that_may_be_in_the_callee_are_unknown() {
-    let kernel = [
-        CALL, // 2000
-        0xd760_0004,
-        0x0001_0b28, // 2004 v_readlane_b32 s4, v40, 5
-        ON_BY_S4,    // 200c
-        V_MOV_V2,    // 2010
-        END,         // 2014
-    ];
     const V_MOV_V40: u32 = 0x7e50_0280; // v_mov_b32_e32 v40, 0
     let in_the_lanes = vec![V_MOV_V40];
     // s_xor_saveexec_b32 s5, -1 and s_mov_b32 exec_lo, s5
@@ -475,7 +477,7 @@ fn registers_of_a_lane_that_may_be_in_the_callee_are_unknown() {
         let mut stopped = wave(0x1000, 0x0f, &[(10, mask), (30, 0x2004), (31, 0)]);
         let v40 = Register::vgpr(40, WaveSize::Wave32).unwrap();
         stopped.set_lanes(v40, &[Some(0xff); 32]).unwrap();
-        ask_called(&callee, &kernel, &stopped)
+        ask_called(&callee, &KERNEL_WITH_V40, &stopped)
     };
     // No lane is switched on in the callee.
     let (frame, lane) = ask_for(&in_the_lanes, 0).lane(6);
@@ -503,4 +505,37 @@ fn callers_have_only_lanes_that_the_dispatch_started() {
     };
     assert_eq!(frames(0xff), 1);
     assert_eq!(frames(0x7f), 2);
+}
+
+/// The callee copies v42 to v40 in all lanes, and then v41 to v40 in its active lanes, which lane 5 is not one of.
+#[test]
+fn a_copy_leaves_the_lanes_that_are_off() {
+    let callee = [
+        V_MOV_V1,    // 1000
+        0xbe85_22c1, // 1004 s_or_saveexec_b32 s5, -1
+        0x7e50_032a, // 1008 v_mov_b32_e32 v40, v42
+        0xbefe_0005, // 100c s_mov_b32 exec_lo, s5
+        0x7e50_0329, // 1010 v_mov_b32_e32 v40, v41
+        RETURN,      // 1014
+    ];
+    let mut stopped = wave(0x1000, 0x0f, &[(30, 0x2004), (31, 0)]);
+    let v42 = Register::vgpr(42, WaveSize::Wave32).unwrap();
+    stopped.set_lanes(v42, &[Some(0xff); 32]).unwrap();
+    let found = ask_called(&callee, &KERNEL_WITH_V40, &stopped);
+    let (frame, lane) = found.lane(6);
+    let resumes = lane.waiting().and_then(|one| one.resumes);
+    assert_eq!((frame, resumes), (1, Some(0x2010)), "{lane:?}");
+}
+
+/// Padding after a function is not in it.
+#[test]
+fn code_after_a_function_is_in_none() {
+    let found = |pc: u64| {
+        let code = bytes(&[V_MOV_V1, END]);
+        let found = ask(&[function(0x1000, &code, true)], &wave(pc, 0x0f, &[]));
+        (found.frames[0].function, found.lane(4).1)
+    };
+    assert_eq!(found(0x1004).0, Some(0x1000));
+    let outside = (None, LaneState::Unknown(Reason::NoFunction));
+    assert_eq!(found(0x1008), outside);
 }
