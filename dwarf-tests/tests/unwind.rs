@@ -271,6 +271,9 @@ fn from_the_code_alone() {
                 }
             }
             assert_eq!(ours["stopped"], "no-cfi", "{name}");
+            let message = ours["message"].as_str().unwrap();
+            let start = "this is a kernel, which has no caller";
+            assert!(message.starts_with(start), "{name}: {message}");
         }
     }
     std::fs::remove_dir_all(&folder).unwrap();

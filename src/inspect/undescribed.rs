@@ -138,11 +138,26 @@ impl Stop<'_, '_> {
     /// Returns the reason why there is no frame after the last, as text.
     #[must_use]
     pub fn end_text(&self) -> String {
-        let text = self.stopped().text();
+        let text = match self.stopped() {
+            Stopped::NoCfi if self.ends_in_kernel() => {
+                "this is a kernel, which has no caller; there is no call frame information for it"
+            }
+            stopped => stopped.text(),
+        };
         match self.undescribed_end() {
             Ok(Some(reason)) => format!("{text}: {reason}"),
             Ok(None) | Err(_) => text.to_owned(),
         }
+    }
+
+    /// Returns true if the last frame is that of a kernel.
+    fn ends_in_kernel(&self) -> bool {
+        let Some(last) = self.call_frames().last() else {
+            return false;
+        };
+        let flow = self.program().lane_flow(self.wave().wave_size());
+        let function = flow.function_with(last.lookup_address());
+        function.is_some_and(|function| function.is_kernel)
     }
 }
 
