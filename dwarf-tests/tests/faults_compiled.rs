@@ -20,6 +20,7 @@ use dwarf_tests::{llvm_tool, seeds};
 use hetdwarf::arch::{ProcessAddress, WaveSize};
 use hetdwarf::inspect::{FaultCandidate, MemoryMap};
 use hetdwarf::prelude::*;
+use rayon::prelude::*;
 
 const TARGETS: [(&str, WaveSize); 5] = [
     ("gfx90a", WaveSize::Wave64),
@@ -238,6 +239,33 @@ struct Counts {
     certain: usize,
 }
 
+/// The answers about the runs of one kernel or of several.
+#[derive(Debug, Default)]
+struct Found {
+    faults: usize,
+    /// The number of runs that ended early, by the reason.
+    not_run: BTreeMap<String, usize>,
+    /// The answers, by the class of the fault.
+    figures: BTreeMap<String, Counts>,
+}
+
+impl Found {
+    fn add(&mut self, other: Found) {
+        self.faults += other.faults;
+        for (reason, count) in other.not_run {
+            *self.not_run.entry(reason).or_default() += count;
+        }
+        for (class, counts) in other.figures {
+            let sum = self.figures.entry(class).or_default();
+            sum.asked += counts.asked;
+            sum.first += counts.first;
+            sum.among += counts.among;
+            sum.missing += counts.missing;
+            sum.certain += counts.certain;
+        }
+    }
+}
+
 /// `HETDWARF_SEED` selects other seeds, and `HETDWARF_COUNT` their number.
 #[test]
 fn nothing_that_is_wrong_is_certain() {
@@ -247,42 +275,54 @@ fn nothing_that_is_wrong_is_certain() {
     let first = seeds::asked_for().unwrap_or(0);
     let count = std::env::var("HETDWARF_COUNT").map_or(KERNELS, |text| text.parse().unwrap());
     let folder = Folder::new();
-    let mut figures: BTreeMap<String, Counts> = BTreeMap::new();
-    let (mut faults, mut not_run) = (0, BTreeMap::<String, usize>::new());
+    let mut kernels = Vec::new();
     for seed in first..first + count {
-        let text = folder.path(&format!("{seed}.cl"));
-        std::fs::write(&text, source::program(seed)).unwrap();
-        for (target, wave_size) in TARGETS {
-            for level in LEVELS {
-                let path = folder.path(&format!("{seed}{level}-{target}.hsaco"));
-                compile(&clang, &text, &path, target, level);
-                let emulated = Emulated::read(&objdump, &path, wave_size);
-                let file = std::fs::read(&path).unwrap();
-                let object = CodeObject::parse(&file).unwrap();
-                let program = Program::load(&object).unwrap();
-                let mut random = Random::new(seed + 1000);
-                for number in 0..RUNS {
-                    let mut input: Vec<u32> =
-                        (0..64).map(|_| random.number() as u32 % 512).collect();
-                    input[60] = number as u32;
-                    let mut machine = Machine::new(&emulated, &input);
-                    machine.extend_memory(INPUT, EMULATED);
-                    machine.extend_memory(OUTPUT, EMULATED);
-                    let run = match run(&emulated, machine, &mut random) {
-                        Ok(Some(run)) => run,
-                        Ok(None) => continue,
-                        Err(reason) => {
-                            *not_run.entry(reason).or_default() += 1;
-                            continue;
-                        }
-                    };
-                    faults += 1;
-                    let what = format!("{seed} {target} {level} run {number}");
-                    ask(&program, &run, level, &what, &mut figures);
-                }
-            }
+        std::fs::write(folder.path(&format!("{seed}.cl")), source::program(seed)).unwrap();
+        for target in TARGETS {
+            kernels.extend(LEVELS.map(|level| (seed, target, level)));
         }
     }
+    let found: Vec<Found> = (kernels.par_iter())
+        .map(|(seed, (target, wave_size), level)| {
+            let text = folder.path(&format!("{seed}.cl"));
+            let path = folder.path(&format!("{seed}{level}-{target}.hsaco"));
+            compile(&clang, &text, &path, target, level);
+            let emulated = Emulated::read(&objdump, &path, *wave_size);
+            let file = std::fs::read(&path).unwrap();
+            let object = CodeObject::parse(&file).unwrap();
+            let program = Program::load(&object).unwrap();
+            let mut random = Random::new(seed + 1000);
+            let mut found = Found::default();
+            for number in 0..RUNS {
+                let mut input: Vec<u32> = (0..64).map(|_| random.number() as u32 % 512).collect();
+                input[60] = number as u32;
+                let mut machine = Machine::new(&emulated, &input);
+                machine.extend_memory(INPUT, EMULATED);
+                machine.extend_memory(OUTPUT, EMULATED);
+                let run = match run(&emulated, machine, &mut random) {
+                    Ok(Some(run)) => run,
+                    Ok(None) => continue,
+                    Err(reason) => {
+                        *found.not_run.entry(reason).or_default() += 1;
+                        continue;
+                    }
+                };
+                found.faults += 1;
+                let what = format!("{seed} {target} {level} run {number}");
+                ask(&program, &run, level, &what, &mut found.figures);
+            }
+            found
+        })
+        .collect();
+    let mut sum = Found::default();
+    for found in found {
+        sum.add(found);
+    }
+    let Found {
+        faults,
+        not_run,
+        figures,
+    } = sum;
     println!("{faults} faults; not run: {not_run:?}");
     for (class, counts) in &figures {
         println!("{class}: {counts:?}");

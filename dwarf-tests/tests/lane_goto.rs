@@ -20,6 +20,7 @@ use hetdwarf::inspect::{LanePcs, LanePlace, Program, Recovery, Stop, StopOptions
 use hetdwarf::limits::Limits;
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
+use rayon::prelude::*;
 use run::{Failure, Waiting, run};
 
 const TARGETS: [(&str, WaveSize); 5] = [
@@ -280,34 +281,44 @@ fn lanes_of_programs_with_goto_are_located() {
     let count = std::env::var("HETDWARF_COUNT").map_or(4, |text| text.parse().unwrap());
     let folder = Folder(std::env::temp_dir().join(format!("hetdwarf-goto-{}", std::process::id())));
     std::fs::create_dir_all(&folder.0).unwrap();
+    let levels = std::env::var("HETDWARF_LEVELS").unwrap_or("-O0 -O1 -O2".to_owned());
+    let levels = ["-O0", "-O1", "-O2"]
+        .into_iter()
+        .filter(|one| levels.contains(one));
+    let programs: Vec<(u64, &str)> = (first..first + count)
+        .flat_map(|seed| levels.clone().map(move |level| (seed, level)))
+        .collect();
+    let checked: Vec<_> = (programs.par_iter())
+        .map(|(seed, level)| {
+            let (target, wave_size) = TARGETS[(seed % TARGETS.len() as u64) as usize];
+            let path = |ending: &str| folder.0.join(format!("{seed}{level}-{target}.{ending}"));
+            let (text, object) = (path("cl"), path("hsaco"));
+            std::fs::write(&text, source::program(*seed)).unwrap();
+            compile(&clang, &text, &object, (target, level));
+            let mut by = [Figures::default(), Figures::default()];
+            let checked = check(&objdump, (&object, wave_size), *seed, &mut by);
+            let problem = checked.map_err(|problem| format!("{seed} {target} {level}: {problem}"));
+            (*level, by, problem.err())
+        })
+        .collect();
     let mut figures: BTreeMap<&str, [Figures; 2]> = BTreeMap::new();
     let mut problems = Vec::new();
-    for seed in first..first + count {
-        let text = folder.0.join(format!("{seed}.cl"));
-        std::fs::write(&text, source::program(seed)).unwrap();
-        let (target, wave_size) = TARGETS[(seed % TARGETS.len() as u64) as usize];
-        let levels = std::env::var("HETDWARF_LEVELS").unwrap_or("-O0 -O1 -O2".to_owned());
-        if seed % 16 == 0 && std::env::var_os("HETDWARF_PROGRESS").is_some() {
-            println!("at {seed}");
+    for (level, by, problem) in checked {
+        for (sum, figures) in figures.entry(level).or_default().iter_mut().zip(by) {
+            *sum += figures;
         }
-        for level in ["-O0", "-O1", "-O2"]
-            .into_iter()
-            .filter(|one| levels.contains(one))
-        {
-            let object = folder.0.join(format!("{seed}{level}-{target}.hsaco"));
-            compile(&clang, &text, &object, (target, level));
-            let by = figures.entry(level).or_default();
-            if let Err(problem) = check(&objdump, (&object, wave_size), seed, by) {
-                println!("{seed} {target} {level}: {problem}");
-                problems.push(format!("{seed} {target} {level}"));
-            }
-        }
+        problems.extend(problem);
     }
     println!("{} programs", count);
     for (level, [recovered, annotated]) in &figures {
         println!("{level} recovered {recovered:?}\n{level} annotated {annotated:?}");
     }
-    assert!(problems.is_empty(), "{} {problems:?}", problems.len());
+    assert!(
+        problems.is_empty(),
+        "{} problems\n{}",
+        problems.len(),
+        problems.join("\n")
+    );
     for [recovered, _] in figures.values() {
         // The lanes whose last or next instruction has a line.
         let have_lines = recovered.right.saturating_sub(recovered.no_line);

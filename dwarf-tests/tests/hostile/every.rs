@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use rayon::prelude::*;
+
 use super::amplified;
 use super::crafted::{stop_files, stopped_wave, type_files};
 use super::growth::{KINDS, files_that_took};
@@ -279,20 +281,12 @@ fn every_command_on_every_file(step: usize) {
     let cores = cores().into_iter();
     let cores = cores.map(|(name, file)| (name, file, &CORE_COMMANDS[..]));
     let all: Vec<_> = objects.chain(cores).collect();
-    let next = AtomicUsize::new(0);
-    let work = || {
+    let wrong = all.par_iter().flat_map_iter(|(name, file, commands)| {
         let mut wrong = Vec::new();
-        while let Some((name, file, commands)) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-            every_command(name, file, commands, &mut wrong);
-        }
+        every_command(name, file, commands, &mut wrong);
         wrong
-    };
-    let wrong: Vec<String> = std::thread::scope(|scope| {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let wrong = threads.into_iter().map(|thread| thread.join().unwrap());
-        wrong.flatten().collect()
     });
+    let wrong: Vec<String> = wrong.collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -2,10 +2,11 @@
 //!
 //! Each object that differs is a row of [`DIFFERENCES`], and is justified in `spec-notes/symbolize.md`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dwarf_tests::Ran;
 use hetdwarf::object::CodeObject;
+use rayon::prelude::*;
 
 use super::{addresses, objects};
 
@@ -144,51 +145,54 @@ fn answers(text: &str) -> usize {
     text.matches("\n\n").count()
 }
 
+/// Compares the output for an object with each choice of options. Returns the number of addresses, and the path if there is a difference.
+fn compare_output(path: PathBuf) -> (usize, Option<PathBuf>) {
+    let file = std::fs::read(&path).unwrap();
+    let Ok(object) = CodeObject::parse(&file) else {
+        return (0, None);
+    };
+    let symbols = object.symbols().unwrap_or_default();
+    let function = symbols
+        .iter()
+        .find(|it| it.kind == hetdwarf::object::SymbolKind::Function);
+    let function = function.map_or("k", |symbol| &*symbol.name);
+    let (mut asked, mut differs) = (0, false);
+    for (options, count) in OPTIONS {
+        let pcs = addresses(&object, *count);
+        let Some(first) = pcs.first() else { continue };
+        let other = |line: &&str| {
+            line.replace("PC", &format!("{first:#x}"))
+                .replace("SYMBOL", function)
+        };
+        let mut lines: Vec<String> = OTHERS.iter().map(other).collect();
+        lines.extend(pcs.iter().map(|pc| format!("{pc:#x}")));
+        let (ran, theirs) = (ours(&path, options, &lines), theirs(&path, options, &lines));
+        asked += pcs.len();
+        let theirs = String::from_utf8(theirs).unwrap();
+        let same = ran.out == theirs;
+        differs |= !same;
+        match difference(&path) {
+            Some(kind) => check_difference(kind, &ran, &theirs),
+            None if same => assert_eq!(ran.status, 0, "{}: {}", path.display(), ran.err),
+            None => {
+                let pairs = ran.out.split("\n\n").zip(theirs.split("\n\n")).zip(&lines);
+                let wrong = pairs.into_iter().find(|((own, other), _)| own != other);
+                panic!("{} {options:?}: {wrong:?}", path.display());
+            }
+        }
+    }
+    (asked, differs.then_some(path))
+}
+
 #[test]
 fn output_is_that_of_llvm_symbolizer() {
     if dwarf_tests::llvm_tool("llvm-symbolizer").is_none() {
         return;
     }
-    let (mut asked, mut differing) = (0, Vec::new());
-    for path in objects() {
-        let file = std::fs::read(&path).unwrap();
-        let Ok(object) = CodeObject::parse(&file) else {
-            continue;
-        };
-        let symbols = object.symbols().unwrap_or_default();
-        let function = symbols
-            .iter()
-            .find(|it| it.kind == hetdwarf::object::SymbolKind::Function);
-        let function = function.map_or("k", |symbol| &*symbol.name);
-        let mut differs = false;
-        for (options, count) in OPTIONS {
-            let pcs = addresses(&object, *count);
-            let Some(first) = pcs.first() else { continue };
-            let other = |line: &&str| {
-                line.replace("PC", &format!("{first:#x}"))
-                    .replace("SYMBOL", function)
-            };
-            let mut lines: Vec<String> = OTHERS.iter().map(other).collect();
-            lines.extend(pcs.iter().map(|pc| format!("{pc:#x}")));
-            let (ran, theirs) = (ours(&path, options, &lines), theirs(&path, options, &lines));
-            asked += pcs.len();
-            let theirs = String::from_utf8(theirs).unwrap();
-            let same = ran.out == theirs;
-            differs |= !same;
-            match difference(&path) {
-                Some(kind) => check_difference(kind, &ran, &theirs),
-                None if same => assert_eq!(ran.status, 0, "{}: {}", path.display(), ran.err),
-                None => {
-                    let pairs = ran.out.split("\n\n").zip(theirs.split("\n\n")).zip(&lines);
-                    let wrong = pairs.into_iter().find(|((own, other), _)| own != other);
-                    panic!("{} {options:?}: {wrong:?}", path.display());
-                }
-            }
-        }
-        if differs {
-            differing.push(path);
-        }
-    }
+    let compared = objects().into_par_iter().map(compare_output);
+    let compared: Vec<(usize, Option<PathBuf>)> = compared.collect();
+    let asked: usize = compared.iter().map(|(asked, _)| asked).sum();
+    let differing: Vec<PathBuf> = compared.into_iter().filter_map(|(_, path)| path).collect();
     println!("{asked} addresses; {differing:?}");
     let known = objects()
         .iter()

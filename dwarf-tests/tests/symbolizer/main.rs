@@ -18,6 +18,7 @@ use hetdwarf::inspect::{FrameDescription, FrameKind, Program, Stop, StopOptions,
 use hetdwarf::location::Arena;
 use hetdwarf::object::{CodeObject, SymbolKind};
 use hetdwarf::wave::Snapshot;
+use rayon::prelude::*;
 use serde_json::Value;
 
 /// A frame: the function, file, line and column, as far as they are known.
@@ -429,15 +430,36 @@ struct Sums {
     wrong: Vec<String>,
 }
 
+impl Sums {
+    fn add(&mut self, other: Sums) {
+        self.objects += other.objects;
+        self.not_linked += other.not_linked;
+        self.asked += other.asked;
+        self.inlined += other.inlined;
+        self.approximate += other.approximate;
+        for (difference, count) in other.differences {
+            *self.differences.entry(difference).or_default() += count;
+        }
+        self.wrong.extend(other.wrong);
+    }
+}
+
 /// Compares ten thousand addresses of each object, or all its instructions.
 #[test]
 fn frames_are_those_of_llvm_symbolizer() {
     if dwarf_tests::llvm_tool("llvm-symbolizer").is_none() {
         return;
     }
+    let compared: Vec<Sums> = (objects().par_iter())
+        .map(|path| {
+            let mut sums = Sums::default();
+            compare(path, 10_000, &mut sums);
+            sums
+        })
+        .collect();
     let mut sums = Sums::default();
-    for path in objects() {
-        compare(&path, 10_000, &mut sums);
+    for compared in compared {
+        sums.add(compared);
     }
     let Sums {
         objects,
