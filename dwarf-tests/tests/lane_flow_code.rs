@@ -160,6 +160,48 @@ fn a_row_may_be_one_that_counts_from_another_register() {
     assert_eq!(ask_with(33), LaneState::Unknown(Reason::Mask));
 }
 
+/// A compiler accesses the scratch of its own values at uniform addresses. Other stores do not change it, whatever address they have.
+#[test]
+fn stores_to_other_memory_leave_the_rows() {
+    let ask_after = |store: [u32; 2], load: [u32; 2], base: u64| {
+        let mut code = vec![V_MOV_V1]; // 1000
+        code.extend(store); // 1004
+        code.extend(mask_from_scratch(33, 8)); // 100c
+        code[4..6].copy_from_slice(&load); // 1010
+        let mut stopped = wave_with_mask(33, 8);
+        stopped
+            .set_register(Register::sgpr(33).unwrap(), base)
+            .unwrap();
+        ask_kernel(&code, &stopped)[4]
+    };
+    let [_, first, second, ..] = mask_from_scratch(33, 8);
+    // The base is a lane's address, or that of the wave, which has 32 lanes.
+    let as_scratch = |store| ask_after(store, [first, second], 0x40);
+    // buffer_load_b32 v41, off, s[0:3], s33 offset:8
+    let as_buffer = |store| ask_after(store, [0xe050_0008, 0x2100_2900], 0x40 * 32);
+    let of_buffer = [0xe068_0008, 0x2102_0100]; // buffer_store_b32 v1, off, s[8:11], s33 offset:8
+    let mut found = vec![as_buffer(of_buffer)];
+    found.extend(
+        [
+            [0xdc69_0008, 0x00fc_0102], // scratch_store_b32 v2, v1, off offset:8
+            [0xdc69_0008, 0x00a1_0102], // scratch_store_b32 v2, v1, s33 offset:8
+            [0xdc6a_0008, 0x007c_0102], // global_store_b32 v[2:3], v1, off offset:8
+            [0xdca6_0008, 0x0002_0100], // global_store_addtid_b32 v1, s[2:3] offset:8
+            [0xdc68_0000, 0x007c_0102], // flat_store_b32 v[2:3], v1
+        ]
+        .map(as_scratch),
+    );
+    for lane in found {
+        let resumes = lane.waiting().and_then(|one| one.resumes);
+        assert_eq!(resumes, Some(0x1028), "{lane:?}");
+    }
+    let unknown = LaneState::Unknown(Reason::Mask);
+    // scratch_store_b32 off, v1, s33 offset:8
+    assert_eq!(as_scratch([0xdc69_0008, 0x0021_0100]), unknown);
+    // buffer_store_b32 v1, off, s[0:3], s33 offset:8
+    assert_eq!(as_buffer([0xe068_0008, 0x2100_0100]), unknown);
+}
+
 /// The register in which EXEC was saved is overwritten before the section ends.
 #[test]
 fn where_exec_was_saved_is_lost_with_the_register() {
