@@ -303,5 +303,12 @@ mod tests {
         ];
         let found = addresses.map(|pc| rows.first_after(pc, 1..6));
         assert_eq!(found, [1, 2, 2, 4, 4, 5, 6]);
+        // Without large rows, too, an address may be too far away to fit.
+        let mut rows = LineRows::default();
+        for address in [0x50, 0x60] {
+            rows.push(&row(address, |_| {}), &held).unwrap();
+        }
+        let found = [0, 0x50, 0x60, u64::MAX].map(|pc| rows.first_after(pc, 0..2));
+        assert_eq!(found, [0, 1, 2, 2]);
     }
 }

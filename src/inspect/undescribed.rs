@@ -138,11 +138,11 @@ impl Stop<'_, '_> {
     /// Returns the reason why there is no frame after the last, as text.
     #[must_use]
     pub fn end_text(&self) -> String {
-        let text = match self.stopped() {
-            Stopped::NoCfi if self.ends_in_kernel() => {
-                "this is a kernel, which has no caller; there is no call frame information for it"
-            }
-            stopped => stopped.text(),
+        let stopped = self.stopped();
+        let text = if stopped == Stopped::NoCfi && self.ends_in_kernel() {
+            "this is a kernel, which has no caller; there is no call frame information for it"
+        } else {
+            stopped.text()
         };
         match self.undescribed_end() {
             Ok(Some(reason)) => format!("{text}: {reason}"),

@@ -217,3 +217,21 @@ fn a_row_without_a_line_has_that_of_the_row_before_it() {
             .contains(" in other at t.cl:9 (approximate)\n")
     );
 }
+
+/// The row with line 0 is the first of its sequence, so the last row of another sequence at the same address does not count. llvm-symbolizer
+/// 22 with `--skip-line-zero` gives line 0, too.
+#[test]
+fn a_row_of_another_sequence_is_not_before() {
+    let folder = Folder::new();
+    let pair = at(&folder, "sequences.hsaco", GFX1100, 0x1308);
+    let frame = &pair.document("unwind", &[])["frames"][0];
+    assert_eq!(frame["function"], "other");
+    assert!(
+        frame["line"].is_null() && frame.get("approximate").is_none(),
+        "{frame}"
+    );
+    check(
+        &at(&folder, "sequences.hsaco", GFX1100, 0x130c),
+        &[("call", "other", "/src/t.cl", 9, 1)],
+    );
+}
