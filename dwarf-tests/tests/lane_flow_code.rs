@@ -175,7 +175,7 @@ fn stores_to_other_memory_leave_the_rows() {
         ask_kernel(&code, &stopped)[4]
     };
     let [_, first, second, ..] = mask_from_scratch(33, 8);
-    // The base is a lane's address, or that of the wave, which has 32 lanes.
+    // The base is a lane's address, or the wave's, which has 32 lanes.
     let as_scratch = |store| ask_after(store, [first, second], 0x40);
     // buffer_load_b32 v41, off, s[0:3], s33 offset:8
     let as_buffer = |store| ask_after(store, [0xe050_0008, 0x2100_2900], 0x40 * 32);
@@ -478,7 +478,7 @@ const KERNEL_WITH_V40: [u32; 6] = [
     END,         // 2014
 ];
 
-/// The stack pointer of the caller is 0x40, 16 below that of the callee where the wave stopped. The mask is relative to the caller's.
+/// The caller's stack pointer is 0x40. The callee's is 16 above it where the wave stopped. The mask is relative to the caller's.
 #[test]
 fn the_stack_pointer_of_a_caller_is_what_its_callee_restores() {
     let callee = [
@@ -549,7 +549,7 @@ fn callers_have_only_lanes_that_the_dispatch_started() {
     assert_eq!(frames(0x7f), 2);
 }
 
-/// The callee copies v42 to v40 in all lanes, and then v41 to v40 in its active lanes, which lane 5 is not one of.
+/// The callee copies v42 to v40 in all lanes, and then v41 to v40 in its active lanes, without lane 5.
 #[test]
 fn a_copy_leaves_the_lanes_that_are_off() {
     let callee = [

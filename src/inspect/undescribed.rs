@@ -150,7 +150,7 @@ impl Stop<'_, '_> {
         }
     }
 
-    /// Returns true if the last frame is that of a kernel.
+    /// Returns true if the last frame is a kernel's.
     fn ends_in_kernel(&self) -> bool {
         let Some(last) = self.call_frames().last() else {
             return false;
