@@ -98,7 +98,11 @@ impl Program<'_> {
             .unwrap_or(known.pc))
     }
 
-    /// Returns the address to report, or `None` if no candidate has a line.
+    /// Returns the address to report, or `None` if no candidate has a line. A line table that cannot be read has no lines: the position of the lane
+    /// is known without it.
+    ///
+    /// # Errors
+    /// If a limit is reached.
     pub(crate) fn line_in_gap(
         &self,
         wave_size: WaveSize,
@@ -106,9 +110,10 @@ impl Program<'_> {
         known: Waiting,
     ) -> Result<Option<u64>> {
         for address in self.lane_flow(wave_size).gap(lane, known) {
-            let line = self.info().line_at(address)?;
-            if line.is_some_and(|line| line.line != 0) {
-                return Ok(Some(address));
+            match self.info().line_at(address) {
+                Ok(Some(line)) if line.line != 0 => return Ok(Some(address)),
+                Err(error) if error.is_limit() => return Err(error),
+                Ok(_) | Err(_) => {}
             }
         }
         Ok(None)
