@@ -102,7 +102,7 @@ fn packages_are_checked_and_read_with_their_programs() {
         }
         assert!(!ran.out.contains("<unresolved>"), "{}", ran.out);
     }
-    for file in ["ab.dwp", "single.o"] {
+    for file in ["ab.dwp", "single.o", "constant.dwo"] {
         let ran = run(&["verify", &path(file)]);
         assert!(
             ran.status == 0 && ran.out.contains("0 errors, 0 warnings"),

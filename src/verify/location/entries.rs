@@ -19,14 +19,22 @@ const HOPS: usize = 4;
 pub(super) struct UnitEntries<'d, 'a> {
     info: &'d DebugInfo<'a>,
     unit: Unit,
+    /// True if the addresses are in a file that is not known.
+    has_no_skeleton: bool,
     asked: Cell<bool>,
 }
 
 impl<'d, 'a> UnitEntries<'d, 'a> {
-    pub(super) fn new(info: &'d DebugInfo<'a>, unit: Unit) -> UnitEntries<'d, 'a> {
+    /// * `has_no_skeleton`: true for a split unit whose skeleton is not known. The skeleton has the addresses: DWARF 5 §7.3.2.2.
+    pub(super) fn new(
+        info: &'d DebugInfo<'a>,
+        unit: Unit,
+        has_no_skeleton: bool,
+    ) -> UnitEntries<'d, 'a> {
         UnitEntries {
             info,
             unit,
+            has_no_skeleton,
             asked: Cell::new(false),
         }
     }
@@ -123,6 +131,6 @@ impl Entries for UnitEntries<'_, '_> {
 
     fn has_address(&self, index: u64) -> bool {
         self.asked.set(true);
-        self.info.address(self.unit, index).is_ok()
+        self.has_no_skeleton || self.info.address(self.unit, index).is_ok()
     }
 }

@@ -126,7 +126,7 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         expression: &ExpressionBytes<'a>,
         here: &Setting,
     ) -> (Outcome, Setting) {
-        let entries = UnitEntries::new(self.info, self.unit);
+        let entries = UnitEntries::new(self.info, self.unit, self.has_no_skeleton);
         // The initial entry is the object, or the number of the dimension.
         let first = [Entry::Unknown];
         let has_first = matches!(
