@@ -113,8 +113,47 @@ fn typed_number(text: &str) -> Option<(&str, &'static str, &str)> {
     (count > 0).then_some((number, suffix, rest))
 }
 
-/// Rewrites numbers and closures in LLVM's notation: `8u` for `(unsigned int)8`, `'lambda0'(int)` for `{lambda(int)#2}`.
+/// The start and the end of special names, and the start that LLVM writes instead.
+const SPECIAL: [(&str, &str, &str); 4] = [
+    ("{vtable(", ")}", "vtable for "),
+    ("{vtt(", ")}", "VTT for "),
+    (
+        "TLS init function for ",
+        "",
+        "thread-local initialization routine for ",
+    ),
+    (
+        "TLS wrapper function for ",
+        "",
+        "thread-local wrapper routine for ",
+    ),
+];
+
+/// Rewrites special names, vectors, numbers and closures in LLVM's notation: `vtable for A` for `{vtable(A)}`, `float vector[4]` for
+/// `float __vector(4)`, `8u` for `(unsigned int)8`, `'lambda0'(int)` for `{lambda(int)#2}`.
 fn in_words_of_llvm(name: &str) -> String {
+    let special = SPECIAL.iter().find_map(|(start, end, start_of_llvm)| {
+        // A suffix that a compiler adds follows the end.
+        let (inner, suffix) = name.strip_prefix(start)?.rsplit_once(end)?;
+        Some((*start_of_llvm, inner, suffix))
+    });
+    match special {
+        Some((start, inner, suffix)) => {
+            let inner = inner_words_of_llvm(inner);
+            format!("{start}{inner}{suffix}")
+        }
+        None => inner_words_of_llvm(name),
+    }
+}
+
+/// Splits `__vector(4)` from the start of a text: the number, and the rest.
+fn vector(text: &str) -> Option<(&str, &str)> {
+    let (number, rest) = text.strip_prefix("__vector(")?.split_once(')')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some((number, rest))
+}
+
+fn inner_words_of_llvm(name: &str) -> String {
     let mut made = String::with_capacity(name.len());
     // For each open brace, the end of the closure's name in `made`. None for braces that are not of closures.
     let mut open: Vec<Option<usize>> = Vec::new();
@@ -123,6 +162,11 @@ fn in_words_of_llvm(name: &str) -> String {
         if let Some((number, suffix, after)) = typed_number(rest) {
             made.push_str(number);
             made.push_str(suffix);
+            rest = after;
+            continue;
+        }
+        if let Some((number, after)) = vector(rest) {
+            made.push_str(&format!("vector[{number}]"));
             rest = after;
             continue;
         }
@@ -203,6 +247,16 @@ mod tests {
             ("_Z", "_Z"),
             ("_Zoo", "operator||"),
             ("_Z9f", "_Z9f"),
+            ("_ZTV1A", "vtable for A"),
+            ("_ZTVN1a1BIiEE", "vtable for a::B<int>"),
+            ("_ZTV1A.llvm.12", "vtable for A (.llvm.12)"),
+            ("_ZTT1R", "VTT for R"),
+            ("_ZTI1A", "typeinfo for A"),
+            ("_ZTH1x", "thread-local initialization routine for x"),
+            ("_ZTW1x", "thread-local wrapper routine for x"),
+            ("_Z1fDv4_f", "f(float vector[4])"),
+            ("_Z1fPDv4_f", "f(float vector[4]*)"),
+            ("_Z1fDv2_Dv3_i", "f(int vector[3] vector[2])"),
         ] {
             assert_eq!(as_llvm(name), expected, "{name}");
         }
