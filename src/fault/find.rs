@@ -173,6 +173,9 @@ impl Search<'_, '_, '_> {
                 let (surely, maybe) = self.active(surroundings, place, &past)?;
                 past.surely |= surely;
                 past.maybe &= maybe;
+                if surroundings.is_plain(place) {
+                    past.maybe &= !self.question.outside;
+                }
             }
             let now = surroundings.inputs.now;
             let candidate = Candidate {

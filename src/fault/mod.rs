@@ -62,6 +62,8 @@ pub(crate) struct Question<'q, 'a> {
     pub(crate) memory: &'q dyn Memory,
     /// The address of the wave's scratch in the process, if it is known.
     pub(crate) scratch: Option<u64>,
+    /// The lanes that did not enter the function in which it stopped.
+    pub(crate) outside: u64,
     pub(crate) meter: &'q Meter,
 }
 

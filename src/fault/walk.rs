@@ -104,6 +104,12 @@ impl<'w, 'a> Surroundings<'w, 'a> {
         code.instructions.get(place.1).cloned()
     }
 
+    /// Returns true if EXEC contains the active lanes before the instruction at a place, and no lanes that a section switches on.
+    pub(super) fn is_plain(&self, place: Place) -> bool {
+        let activation = self.activations.get(place.0);
+        activation.is_some_and(|activation| activation.flow.is_plain(place.1))
+    }
+
     /// Returns the memory that an instruction accesses, and the counters that it waits for.
     pub(super) fn traits(&mut self, instruction: &Instruction) -> Traits {
         if let Some(known) = self.traits.get(&instruction.address) {

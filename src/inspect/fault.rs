@@ -7,6 +7,7 @@ use crate::arch::{CodeAddress, Lane, ProcessAddress};
 use crate::error::Result;
 use crate::fault::{self, Candidate, Memory, Operation, Question};
 use crate::isa::Decoder;
+use crate::lane_flow::LaneState;
 
 /// The known memory of a process.
 #[derive(Clone, Debug, Default)]
@@ -215,6 +216,15 @@ impl<'a> Stop<'_, 'a> {
         Decoder::new(self.program().processor(), Some(wave_size))
     }
 
+    /// Returns the lanes that did not enter the function in which the wave stopped, as far as the machine code shows it.
+    fn lanes_outside(&self) -> u64 {
+        let found = self.code().lanes().ok();
+        let innermost = found.and_then(|found| found.frames.first());
+        innermost.map_or(0, |frame| {
+            frame.lanes_that(|state| state == LaneState::Elsewhere)
+        })
+    }
+
     /// Returns the input of a search, without a reported address and without the wave's scratch.
     fn question<'q>(
         &'q self,
@@ -232,6 +242,7 @@ impl<'a> Stop<'_, 'a> {
             fault_address: None,
             memory,
             scratch: None,
+            outside: self.lanes_outside(),
             meter: self.meter(),
         })
     }

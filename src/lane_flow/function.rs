@@ -238,7 +238,7 @@ impl<'a> FunctionFlow<'a> {
     }
 
     /// Returns true if EXEC contains the active lanes before an instruction.
-    pub(super) fn is_plain(&self, index: usize) -> bool {
+    pub(crate) fn is_plain(&self, index: usize) -> bool {
         self.exec_at(index) == Exec::Active
     }
 
