@@ -238,6 +238,39 @@ fn other_forms_say_the_same() {
     }
 }
 
+/// Counts of executions and of samples have no common sum.
+#[test]
+fn executions_and_samples_are_not_added() {
+    let folder = profiles("stochastic");
+    let files = [
+        "4242_results.json",
+        "stats_ui_output_agent_4242_dispatch_1.csv",
+    ];
+    let [samples, executions] = files.map(|name| folder.join(name).into_os_string());
+    for [one, other] in [[&samples, &executions], [&executions, &samples]] {
+        let ran = hetdwarf(["profile".into(), one.clone(), other.clone()]);
+        assert_eq!(ran.status, 2, "{}", ran.out);
+        assert!(ran.err.contains("counted differently"), "{}", ran.err);
+        let same = hetdwarf(["profile".into(), one.clone(), one.clone()]);
+        assert!(same.status < 2, "{}", same.err);
+    }
+}
+
+/// rocprofv3 saves code objects beside the folder of a thread trace, not in it.
+#[test]
+fn saved_code_objects_are_beside_the_folder_of_a_thread_trace() {
+    let folder = Folder::new("trace");
+    let trace = folder.0.join("ui_output_agent_4242_dispatch_1");
+    std::fs::create_dir_all(&trace).unwrap();
+    let code = trace.join("code.json");
+    std::fs::copy(profiles("stochastic").join("code.json"), &code).unwrap();
+    std::fs::copy(object("stochastic"), folder.0.join(SAVED)).unwrap();
+    let object = object("stochastic");
+    let (expected, _) = document(&code, &["--object", object.to_str().unwrap()]);
+    let (found, ran) = document(&code, &[]);
+    assert_eq!((ran.status, &found["rows"]), (0, &expected["rows"]));
+}
+
 /// An instruction of a thread trace whose hits are not a number is counted as discarded, and not as one without hits.
 #[test]
 fn a_count_of_a_thread_trace_that_is_not_a_number_is_told() {

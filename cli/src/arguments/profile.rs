@@ -16,7 +16,7 @@ pub(super) const PROFILE_EXAMPLES: &str = "Examples:
   hetdwarf profile 4242_results.json --source-dir src --format html > profile.html
 
 Code objects come from --object, from the directories of --object-path, and from `…_code_object_id_N.out` beside the \
-file. rocpd databases (SQLite) are not supported: run rocprofv3 with `--output-format json`.
+file or its folder `ui_output_…`. rocpd databases (SQLite) are not supported: run rocprofv3 with `--output-format json`.
 
 Exit status: 0 all samples were counted, 1 only a part (a file is damaged, or no sample could be located), 2 nothing could \
 be read, or a limit was reached.";

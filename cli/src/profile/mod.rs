@@ -32,6 +32,8 @@ use super::sources::Sources;
 use objects::Found;
 use recording::{ListedObject, Recording};
 
+/// The reason why files of two kinds are refused.
+const MIXED: &str = "executions of a thread trace and samples are counted differently: ask for them in two commands";
 /// The most rows that are printed as text.
 const ROWS: usize = 40;
 
@@ -47,6 +49,9 @@ pub(crate) fn run(
     let mut is_damaged = false;
     for path in &arguments.files {
         length += read(path, &mut recording, &limits, &mut is_damaged)?;
+        if recording.is_trace && recording.is_sampled {
+            return Err(Failure::in_file(path, MIXED));
+        }
     }
     let used = used_objects(&recording);
     let found = objects::find(

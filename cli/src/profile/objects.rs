@@ -65,11 +65,11 @@ pub(super) fn find(
     }
     found.settle(&mut wanted);
     let own: BTreeSet<&Path> = (recording.processes.iter())
-        .map(|process| match process.file.parent() {
-            Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
-            Some(folder) => folder,
-            None => Path::new("."),
+        .flat_map(|process| {
+            let folder = folder_of(&process.file);
+            [Some(folder), folder_of_trace(folder)]
         })
+        .flatten()
         .collect();
     for folder in own {
         let Ok(entries) = std::fs::read_dir(folder) else {
@@ -106,6 +106,20 @@ pub(super) fn find(
     }
     found.settle(&mut wanted);
     Ok(found)
+}
+
+/// Returns the folder that contains a file.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Returns the folder that contains `ui_output_…`, the folder of a thread trace. The code objects are saved beside it.
+fn folder_of_trace(folder: &Path) -> Option<&Path> {
+    let name = folder.file_name()?.to_str()?;
+    (name.starts_with("ui_output_")).then(|| folder_of(folder))
 }
 
 impl Found {

@@ -93,6 +93,8 @@ pub(super) struct Recording {
     pub(super) problems: Vec<String>,
     /// True if samples are executions in a thread trace.
     pub(super) is_trace: bool,
+    /// True if there are samples of a profiler.
+    pub(super) is_sampled: bool,
     /// The limit that was reached, if any.
     pub(super) limit: Option<Error>,
 }
@@ -254,6 +256,7 @@ impl Recording {
             Some(_) => Activity::Issued(raw.kind),
         };
         sample.text = raw.text.and_then(|text| u32::try_from(text).ok());
+        self.is_sampled = true;
         self.samples.add(&sample, meter)
     }
 }

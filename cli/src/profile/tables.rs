@@ -145,6 +145,7 @@ fn add_sample(
         Some(0) => Activity::Stalled(stall),
         Some(_) => Activity::Issued(kind),
     };
+    recording.is_sampled = true;
     recording.samples.add(&sample, meter)
 }
 
