@@ -235,6 +235,23 @@ fn problems_name_the_file_of_their_offset() {
     assert_eq!(found["problems"][0].get("file"), None);
 }
 
+/// Wave 5 is `w04` of `calls`, whose truth gives `mid` the lanes of 0x7ffffff: lanes 27 to 31 did not enter it. Its store at 0x1c1c is not in a section of
+/// other lanes.
+#[test]
+fn lanes_that_did_not_enter_a_function_are_not_at_fault() {
+    let folder = Folder::of("bad-link-cycle");
+    let found = document(&core(&folder, GIVEN[0], &["--format", "json"]));
+    let candidates = list(&found["waves"][4]["fault"]["candidates"]);
+    assert!(!candidates.is_empty());
+    for candidate in candidates {
+        if candidate["pc"] == "0x7f4000001c1c" {
+            let lanes = list(&candidate["lanes"]).iter();
+            let outside = lanes.filter(|lane| lane["lane"].as_u64() > Some(26));
+            assert_eq!(outside.count(), 0, "{candidate}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_opened_is_an_error() {
     let folder = Folder::of("gfx1100");

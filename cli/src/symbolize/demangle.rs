@@ -153,6 +153,7 @@ fn vector(text: &str) -> Option<(&str, &str)> {
     is_number.then_some((number, rest))
 }
 
+/// Rewrites the parts of a name that may be anywhere in it.
 fn inner_words_of_llvm(name: &str) -> String {
     let mut made = String::with_capacity(name.len());
     // For each open brace, the end of the closure's name in `made`. None for braces that are not of closures.

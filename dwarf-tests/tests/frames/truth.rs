@@ -118,10 +118,8 @@ fn lanes_do_not_need_the_names_of_files() {
         std::fs::write(&object, bytes).unwrap();
         let wave = pair.wave.clone();
         let damaged = Pair { object, wave };
-        for (level, truth) in list(&snapshot["frames"]).iter().enumerate() {
-            if level >= sound(&snapshot) {
-                break;
-            }
+        let expected = list(&snapshot["frames"]).iter().enumerate();
+        for (level, truth) in expected.take(sound(&snapshot)) {
             let at = format!("{} frame {level}", damaged.name());
             let values = by_document(&damaged, level);
             assert_eq!(values, by_document(&pair, level), "{at}");
