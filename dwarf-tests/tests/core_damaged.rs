@@ -1,7 +1,7 @@
 //! Runs every command on core files with one error. Answers about the intact parts do not change, and the damaged part is reported.
 
 use dwarf_tests::cores::{Folder, truth};
-use dwarf_tests::{Ran, fixture, hetdwarf, variables, without_work_items};
+use dwarf_tests::{Ran, fixture, hetdwarf, number, variables, without_work_items};
 use serde_json::Value;
 
 fn list(value: &Value) -> &[Value] {
@@ -140,6 +140,28 @@ fn lost_scratch_costs_what_was_in_it() {
     assert!(lost > 100 && known > 0, "{known} are known, {lost} are not");
     let ran = of_core(&folder, "core", &["--format", "json"]);
     assert!(ran.out.contains("scratch"), "{}", ran.out);
+}
+
+/// A wave may access the scratch that it was given, whether the file has it or not.
+#[test]
+fn no_wave_faulted_in_scratch_that_the_file_lacks() {
+    let case = "bad-scratch-missing";
+    let ran = of_core(&Folder::of(case), "core", &["--format", "json"]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    let truth = truth(case);
+    let mut faulted = 0;
+    for (found, expected) in list(&document["waves"]).iter().zip(list(&truth["waves"])) {
+        let of = |field: &str| number(&expected["scratch"][field]);
+        let scratch = of("address")..of("address") + of("size");
+        faulted += usize::from(found["fault"].is_object());
+        let candidates = found["fault"]["candidates"].as_array();
+        for candidate in candidates.into_iter().flatten() {
+            for lane in list(&candidate["lanes"]) {
+                assert!(!scratch.contains(&number(&lane["address"])), "{candidate}");
+            }
+        }
+    }
+    assert_eq!(faulted, 2);
 }
 
 /// A file without readable waves can be opened, and the first sentence has the reason. A query about a wave fails with the same sentence.

@@ -50,6 +50,16 @@ impl MemoryMap {
         }
     }
 
+    /// Returns the memory together with a range that the file lacks.
+    #[must_use]
+    pub fn with(&self, range: Range<u64>) -> MemoryMap {
+        let ranges = self.ranges.iter().cloned().chain([range]);
+        MemoryMap {
+            expected: self.expected.clone(),
+            ..MemoryMap::new(ranges, self.is_complete)
+        }
+    }
+
     /// Returns true if the GPU could have accessed no other memory.
     #[must_use]
     pub fn is_complete(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Describes the access at which a wave faulted, for the documents.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use serde::Serialize;
@@ -123,9 +124,16 @@ impl FoundFault {
     ) -> Result<FoundFault> {
         let scratch = wave.scratch();
         let base = scratch.map(|scratch| scratch.address);
-        let mut candidates = stop.fault_candidates(fault_address, &memory.map, base)?;
+        // The file need not have the scratch that the wave was given.
+        let own = scratch.map(|own| own.address..own.address.saturating_add(own.size));
+        let own = own.filter(|own| memory.map.range_of(own.start).is_none());
+        let map = match own {
+            Some(own) => Cow::Owned(memory.map.with(own)),
+            None => Cow::Borrowed(&memory.map),
+        };
+        let mut candidates = stop.fault_candidates(fault_address, &map, base)?;
         let other = match fault_address {
-            Some(_) => proven_elsewhere(stop, &candidates, &memory.map, base)?,
+            Some(_) => proven_elsewhere(stop, &candidates, &map, base)?,
             None => None,
         };
         let is_unreached = other.is_some();
