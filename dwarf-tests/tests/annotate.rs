@@ -427,7 +427,8 @@ fn what_a_limit_leaves_out_is_said() {
     assert_eq!(whole.get("complete"), None);
     assert!(!run(&[]).contains("not complete"));
 
-    let short = document(&["--limit", "work=20000"]);
+    let little = ["--limit", "work=20000", "--limit", "work-per-byte=8"];
+    let short = document(&little);
     assert_eq!(short["complete"], false);
     let sums = |document: &Value, number: &dyn Fn(&Value) -> u64| -> u64 {
         let functions = document["functions"].as_array().unwrap();
@@ -439,7 +440,7 @@ fn what_a_limit_leaves_out_is_said() {
     let covered =
         |document: &Value| sums(document, &|function| function["covered"].as_u64().unwrap());
     assert!(at_limit > 0 && covered(&short) < covered(&whole));
-    let text = run(&["--limit", "work=20000"]);
+    let text = run(&little);
     let limit = short["limit"].as_str().unwrap();
     assert!(limit.starts_with("the limit `work` of "), "{limit}");
     assert!(text.contains(&format!("not complete: {limit}")), "{text}");

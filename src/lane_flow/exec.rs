@@ -17,6 +17,8 @@ pub(super) struct NewExec {
     pub(super) saved: Option<MachineRegister>,
     /// The register that the new value is copied from, if any.
     pub(super) source: Option<MachineRegister>,
+    /// The destination that the instruction also writes, and the value.
+    pub(super) other: Option<(Operand, Pair)>,
 }
 
 impl NewExec {
@@ -26,6 +28,7 @@ impl NewExec {
             section: None,
             saved: None,
             source: None,
+            other: None,
         }
     }
 }
@@ -105,6 +108,9 @@ impl Context<'_> {
     }
 
     /// Sets EXEC to a new value.
+    ///
+    /// # Errors
+    /// A place whose bit decides whether the lane is on. The state is then unchanged.
     pub(super) fn set_exec(
         &self,
         state: &mut State,
@@ -112,50 +118,57 @@ impl Context<'_> {
         new: NewExec,
         decisions: &Decisions,
     ) -> Result<Outcome, Undecided> {
-        let NewExec {
-            value,
-            section,
-            saved,
-            source,
-        } = new;
-        let (saved, source) = match state.exec {
-            Exec::Active => (saved, None),
-            // The instruction changes the lanes of the section, or ends it.
-            Exec::Section(section) => (section.saved, source),
-            Exec::Unknown => return Ok(Outcome::Lost(Reason::WholeWave)),
+        let section = self.new_section(state, index, new);
+        let outcome = match (state.exec, section, self.half()) {
+            (Exec::Unknown, ..) => Outcome::Lost(Reason::WholeWave),
+            (_, Some(_), _) | (_, None, None) => Outcome::Same,
+            (_, None, Some(half)) => {
+                let own = new.value.get(usize::from(half)).copied();
+                match own.unwrap_or(Value::Unknown).bit(decisions)? {
+                    Some(true) => Outcome::On,
+                    Some(false) => Outcome::Off,
+                    None => Outcome::Lost(Reason::Mask),
+                }
+            }
         };
-        // Masks of the program are not constants. A constant selects lanes that execute regardless of the active lanes.
-        let section = section.or_else(|| match self.constant(value)? {
-            0 => None,
-            mask if mask == all_lanes(self.wave_size) => Some(SectionLanes::All),
-            mask => Some(SectionLanes::Mask(mask)),
-        });
-        // A mask that was made before the stop is not in the state, but may be known from the entry on.
-        let section = section.or_else(|| match (state.exec, self.facts) {
-            (Exec::Section(_), Some(facts)) => match facts.exec(index.saturating_add(1)) {
-                Exec::Section(known) => Some(known.lanes),
-                Exec::Active | Exec::Unknown => None,
-            },
-            (_, _) => None,
-        });
+        if let Some((dst, value)) = new.other {
+            self.assign(state, dst, value);
+        }
+        let (saved, source) = match state.exec {
+            Exec::Active => (new.saved, None),
+            // The instruction changes the lanes of the section, or ends it.
+            Exec::Section(section) => (section.saved, new.source),
+            Exec::Unknown => return Ok(outcome),
+        };
         if let Some(lanes) = section {
             state.exec = Exec::Section(Section { lanes, saved });
-            return Ok(Outcome::Same);
+            return Ok(outcome);
         }
         // If EXEC gets the saved value, the section ends with the lanes that were active before it.
         if saved.is_none() || saved != source {
             state.is_whole = false;
         }
         state.exec = Exec::Active;
-        let Some(half) = self.half() else {
-            return Ok(Outcome::Same);
+        Ok(outcome)
+    }
+
+    /// Returns the lanes of the section that a new value of EXEC begins or continues. `None` if EXEC gets the active lanes.
+    fn new_section(&self, state: &State, index: usize, new: NewExec) -> Option<SectionLanes> {
+        // Masks of the program are not constants. A constant selects lanes that execute regardless of the active lanes.
+        let of_constant = || match self.constant(new.value)? {
+            0 => None,
+            mask if mask == all_lanes(self.wave_size) => Some(SectionLanes::All),
+            mask => Some(SectionLanes::Mask(mask)),
         };
-        let own = value.get(usize::from(half)).copied();
-        match own.unwrap_or(Value::Unknown).bit(decisions)? {
-            Some(true) => Ok(Outcome::On),
-            Some(false) => Ok(Outcome::Off),
-            None => Ok(Outcome::Lost(Reason::Mask)),
-        }
+        // A mask that was made before the stop is not in the state, but may be known from the entry on.
+        let of_facts = || match (state.exec, self.facts) {
+            (Exec::Section(_), Some(facts)) => match facts.exec(index.saturating_add(1)) {
+                Exec::Section(known) => Some(known.lanes),
+                Exec::Active | Exec::Unknown => None,
+            },
+            (_, _) => None,
+        };
+        new.section.or_else(of_constant).or_else(of_facts)
     }
 
     /// Returns the value of a mask that is a constant.

@@ -14,6 +14,8 @@ use crate::meter::Meter;
 const PER_STEP: usize = 8;
 /// The number of values, compared or copied, that cost as much as a followed instruction.
 const PER_INSTRUCTION: usize = 8;
+/// The number of values among which one is replaced that cost as much as a followed instruction.
+const REPLACED_PER_INSTRUCTION: usize = 64;
 /// The number of copied bytes that cost as much as a followed instruction, where a question is charged for copies of states.
 const COPIED_PER_INSTRUCTION: u64 = 128;
 /// The number of facts per function: its code, its states, and three for each half of the wave. These are its liveness, and the switch-offs
@@ -80,6 +82,14 @@ impl Fuel {
         self.instructions
     }
 
+    /// Returns a budget of this many instructions, and of the bytes that are left of this one.
+    pub(super) const fn refilled(self, instructions: usize) -> Fuel {
+        Fuel {
+            instructions,
+            bytes: self.bytes,
+        }
+    }
+
     /// Returns the most steps of the meter that all facts about a function can cost, if this is the budget of each.
     pub(super) fn steps_of_facts(self) -> u64 {
         (self.instructions.div_ceil(PER_STEP) as u64).saturating_mul(FACTS)
@@ -100,6 +110,11 @@ impl Fuel {
     /// Charges for comparing values.
     pub(super) fn compare(&mut self, values: usize) -> Option<()> {
         self.count(values / PER_INSTRUCTION)
+    }
+
+    /// Charges for searching values for one that is replaced.
+    pub(super) fn replace(&mut self, values: usize) -> Option<()> {
+        self.count(values / REPLACED_PER_INSTRUCTION)
     }
 
     /// Charges for kept bytes.

@@ -17,7 +17,7 @@ use super::step::{Context, Follow};
 use super::switches::{Contexts, FollowedLane, MOST_KNOWN, Switch, Switches};
 use super::tree::{Source, Tree};
 use super::value::{Decisions, Undecided};
-use super::walk::{Goal, Start, WalkResult, walk};
+use super::walk::{Goal, Search, WalkResult};
 use crate::abi::{Callees, addressing};
 use crate::arch::{Processor, ScratchAddressing, WaveSize};
 use crate::error::Result;
@@ -253,28 +253,33 @@ impl<'a> FunctionFlow<'a> {
         self.steps().saturating_mul(PLANS)
     }
 
-    /// Follows the lanes of a half that have some bits, from an instruction on.
+    /// Creates a search for the places to which lanes with some bits go from an instruction on.
+    pub(super) fn search_from(&self, index: usize, goal: Goal, decisions: &Decisions) -> Search {
+        let mut state = self.at_stop(index).state.clone();
+        for (place, bit) in decisions.iter() {
+            if let Some(bit) = bit {
+                state.decide(place, bit);
+            }
+        }
+        Search::new(goal, index, state)
+    }
+
+    /// Goes on with a search from an instruction, for the lanes of a half that have some bits.
     ///
     /// # Errors
     /// A place whose bit decides where they go.
-    pub(super) fn walk_from(
+    pub(super) fn go_on(
         &self,
+        search: &mut Search,
         at: HalfAt,
-        goal: Goal,
         decisions: &Decisions,
         left: &mut Left,
     ) -> Result<WalkResult, Undecided> {
         let stop = self.at_stop(at.index);
         let contexts = self.contexts(at.half, &stop.rows);
-        let before = Fuel::of(self.steps().min(left.instructions()));
-        let mut fuel = before;
-        let start = Start {
-            index: at.index,
-            state: stop.state.clone(),
-            decisions,
-        };
-        let answer = walk(&contexts, start, goal, &mut fuel);
-        left.take(fuel.since(before));
+        let most = self.steps().min(left.instructions());
+        let (answer, used) = search.go_on(&contexts, decisions, most);
+        left.take(used);
         answer
     }
 

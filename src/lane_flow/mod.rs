@@ -51,9 +51,10 @@
 //! reads and writes, copies, loads and stores move dwords. Sums move addresses on the stack. Registers that a callee may write become
 //! unknown, and so do the results of all other instructions.
 //!
-//! **Questions** (`tree`). If the bit of a place at the stop decides, the walk ends with a question. The questions from one place of the
-//! code form a decision tree: its inner nodes are places, its leaves are answers. The tree is built once, as far as waves need it, and is
-//! valid for every wave that stops there.
+//! **Questions** (`tree`). If the bit of a place at the stop decides where a path goes, the path waits. When all other paths have ended or
+//! wait too, the search asks for the bit, and goes on from there for lanes with either bit. What does not depend on the bit is followed only
+//! once. The questions from one place of the code form a decision tree: its inner nodes are places, its leaves are answers. The tree is
+//! built once, as far as waves need it, and is valid for every wave that stops there.
 //!
 //! **Join** (`walk`, `dataflow`). A state that is covered by another state at the same instruction is not followed. A limited number of
 //! states is kept apart. Further states are joined: values that differ become unknown. Values that cannot reach EXEC are forgotten first

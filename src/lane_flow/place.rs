@@ -5,7 +5,10 @@ use core::fmt;
 
 use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::MachineRegister;
-use crate::machine_flow::Row;
+use crate::machine_flow::{Row, bit};
+
+/// The registers that stack addresses are relative to, `s32` to `s34`, one bit per number.
+pub(super) const STACK_REGISTERS: u128 = 0b111 << 32;
 
 /// A dword of scratch for each lane, relative to the contents of a scalar register at the stop.
 #[non_exhaustive]
@@ -85,6 +88,13 @@ pub enum DwordPlace {
         /// The lane.
         lane: u8,
     },
+}
+
+impl DwordPlace {
+    /// Returns true for a register that stack addresses are relative to.
+    pub(super) fn is_stack_register(self) -> bool {
+        matches!(self, DwordPlace::Scalar(register) if bit(register) & STACK_REGISTERS != 0)
+    }
 }
 
 /// Formats a place as `s4`, `v9[4]` or `scratch[s33+24][4]`.

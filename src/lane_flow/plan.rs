@@ -16,7 +16,7 @@ use super::lane_plan::{ActiveLanes, LanePlan, PlacePlan, RangePlan, both};
 use super::place::DwordPlace;
 use super::state::{Exec, HalfAt, SectionLanes};
 use super::value::{Decisions, Undecided};
-use super::walk::{Goal, WalkResult};
+use super::walk::{Goal, Search, WalkResult};
 use crate::isa::{AccessKind, Effect, Instruction, MachineRegister};
 
 /// The most questions that one place of the code may ask.
@@ -186,12 +186,12 @@ impl FunctionFlow<'_> {
                 parting: BTreeSet::new(),
                 left: &mut *left,
             };
-            let mut plan = asker.ask(&Decisions::default(), DEPTH)?;
+            let mut plan = asker.start()?;
             let parting = plan.as_ref().map_or_else(BTreeSet::new, LanePlan::parting);
             if !parting.is_empty() {
                 // Lanes that were switched off by different instructions do not wait together.
                 asker.parting = parting.iter().map(|one| one.pc).collect();
-                let told = asker.ask(&Decisions::default(), DEPTH)?;
+                let told = asker.start()?;
                 plan = told.map(|told| {
                     let parting = told.parting();
                     told.without_arrivals(&parting)
@@ -315,18 +315,32 @@ struct Asker<'f> {
 }
 
 impl Asker<'_> {
+    /// Returns the plan of all lanes that are off. `None` if there are none.
+    fn start(&mut self) -> Result<Option<LanePlan>, Reason> {
+        let decisions = Decisions::default();
+        let search = self.flow.search_from(self.at.index, Goal::On, &decisions);
+        self.ask(search, &decisions, DEPTH)
+    }
+
     /// Returns the plan of the lanes with the decided bits. `None` if no lane has them.
-    fn ask(&mut self, decisions: &Decisions, depth: usize) -> Result<Option<LanePlan>, Reason> {
+    ///
+    /// * `search`: the search, which waits for the last of these bits.
+    fn ask(
+        &mut self,
+        mut search: Search,
+        decisions: &Decisions,
+        depth: usize,
+    ) -> Result<Option<LanePlan>, Reason> {
         if let Some(history) = self.history {
             self.left.pay(history.cost)?;
             if !history.is_possible(decisions) {
                 return Ok(None);
             }
         }
-        let answer = self.flow.walk_from(self.at, Goal::On, decisions, self.left);
+        let answer = (self.flow).go_on(&mut search, self.at, decisions, self.left);
         let place = match answer {
             Ok(WalkResult::Resumes(pc)) => {
-                return self.arrive(pc, decisions, depth);
+                return self.arrive(pc, None, decisions, depth);
             }
             Ok(WalkResult::Leaves) => return Ok(Some(LanePlan::Elsewhere)),
             // The lane may also have stayed outside the function.
@@ -339,16 +353,20 @@ impl Asker<'_> {
             Err(undecided) => undecided.0,
         };
         let depth = self.may_ask(depth)?;
-        let bits = [false, true].map(|bit| decisions.with(place, Some(bit)));
-        let [clear, set] = bits.map(|decisions| self.ask(&decisions, depth));
-        Ok(both(place, clear?, set?))
+        let [clear, set] = [false, true].map(|bit| decisions.with(place, Some(bit)));
+        let clear = self.ask(search.clone(), &clear, depth)?;
+        let set = self.ask(search, &set, depth)?;
+        Ok(both(place, clear, set))
     }
 
     /// Finds the next instruction that acts on the lanes with the decided bits, and then their switch-off. The lanes resume at `pc`. If no
     /// such instruction is found, the plan is right without it.
+    ///
+    /// * `search`: the search for it, if it has begun.
     fn arrive(
         &mut self,
         pc: u64,
+        search: Option<Search>,
         decisions: &Decisions,
         depth: usize,
     ) -> Result<Option<LanePlan>, Reason> {
@@ -370,7 +388,12 @@ impl Asker<'_> {
         if following.is_some() {
             return self.tell(at(following), decisions, depth);
         }
-        let found = (self.flow).walk_from(self.at, Goal::Acting, decisions, self.left);
+        let begin = || {
+            self.flow
+                .search_from(self.at.index, Goal::Acting, decisions)
+        };
+        let mut search = search.unwrap_or_else(begin);
+        let found = (self.flow).go_on(&mut search, self.at, decisions, self.left);
         match found {
             Ok(WalkResult::Resumes(arrival)) => self.tell(at(Some(arrival)), decisions, depth),
             Ok(_) => self.tell(at(None), decisions, depth),
@@ -380,15 +403,15 @@ impl Asker<'_> {
             Err(Undecided(place)) => {
                 self.arrivals = self.arrivals.saturating_sub(1);
                 let depth = depth.saturating_sub(1);
-                let mut ask = |bit| {
+                let mut ask = |search, bit| {
                     let decisions = decisions.with(place, Some(bit));
                     self.left.pay(history.cost)?;
                     if !history.is_possible(&decisions) {
                         return Ok(None);
                     }
-                    self.arrive(pc, &decisions, depth)
+                    self.arrive(pc, Some(search), &decisions, depth)
                 };
-                let (clear, set) = (ask(false)?, ask(true)?);
+                let (clear, set) = (ask(search.clone(), false)?, ask(search, true)?);
                 Ok(both(place, clear, set))
             }
         }

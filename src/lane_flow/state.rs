@@ -5,15 +5,12 @@ use std::sync::Arc;
 
 use core::ops::{Deref, DerefMut};
 
-use super::place::{DwordPlace, Slot};
+use super::place::{DwordPlace, STACK_REGISTERS, Slot};
 use super::value::Value;
 use super::vector::Vector;
 use crate::flat::Flat;
 use crate::isa::MachineRegister;
 use crate::machine_flow::{Lanes as _, Machine, bit};
-
-/// The registers that stack addresses are relative to, `s32` to `s34`, one bit per number.
-const STACK_REGISTERS: u128 = 0b111 << 32;
 
 /// The lanes of one half of a wave, 0 or 1, before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -223,6 +220,33 @@ impl State {
         if self.rows.iter().any(|(_, vector)| vector.has(value)) {
             let slots = Arc::make_mut(&mut self.rows).iter_mut();
             slots.for_each(|(_, vector)| vector.replace(value, by));
+        }
+    }
+
+    /// Replaces what depends on the lane's bit of a place at the stop, which has been decided. States that differ only in where the bit comes
+    /// from become equal.
+    pub(super) fn decide(&mut self, place: DwordPlace, bit: bool) {
+        let initial = Value::initial(place);
+        self.replace(initial, Value::Bit(bit));
+        for inverted in [false, true] {
+            let before = Value::BitOf { place, inverted };
+            self.replace(before, Value::Bit(bit != inverted));
+        }
+        // Initial contents need not be listed.
+        match place {
+            DwordPlace::Scalar(_) => {}
+            DwordPlace::Lane { register, lane } => {
+                if self.vector_lane(register, lane) == initial {
+                    self.set_vector_lane(register, lane, Value::Bit(bit));
+                }
+            }
+            DwordPlace::Scratch { slot, lane } => {
+                let mut row = self.row(slot).into_owned();
+                if row.lane(lane) == initial {
+                    row.set_lane(lane, Value::Bit(bit));
+                    self.set_row(slot, row);
+                }
+            }
         }
     }
 

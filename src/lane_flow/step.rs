@@ -68,7 +68,7 @@ impl<'c> Context<'c> {
     /// Applies the transfer function of an instruction.
     ///
     /// # Errors
-    /// A place at the stop whose bit decides the effect.
+    /// A place at the stop whose bit decides the effect. The state is then unchanged.
     pub(super) fn step(
         &self,
         state: &mut State,
@@ -90,7 +90,6 @@ impl<'c> Context<'c> {
             Effect::SaveExec { op, dst, src } => {
                 let (exec, source) = (self.exec(state), self.pair(state, src));
                 let result = self.exec_op(op, source, exec, decisions)?;
-                self.assign(state, dst, exec);
                 let section = match op {
                     ExecOp::Xor if self.is_all_ones(source) => Some(SectionLanes::Inactive),
                     _ => None,
@@ -98,6 +97,7 @@ impl<'c> Context<'c> {
                 let new = NewExec {
                     section,
                     saved: dst.registers().map(|span| span.first),
+                    other: Some((dst, exec)),
                     ..NewExec::of(result)
                 };
                 self.set_exec(state, index, new, decisions)
@@ -105,8 +105,11 @@ impl<'c> Context<'c> {
             Effect::WriteExec { op, dst, src } => {
                 let (exec, source) = (self.exec(state), self.pair(state, src));
                 let result = self.exec_op(op, source, exec, decisions)?;
-                self.assign(state, dst, result);
-                self.set_exec(state, index, NewExec::of(result), decisions)
+                let new = NewExec {
+                    other: Some((dst, result)),
+                    ..NewExec::of(result)
+                };
+                self.set_exec(state, index, new, decisions)
             }
             Effect::Compare { dst, to_exec } => Ok(self.compare(state, index, dst, to_exec)),
             Effect::Call { dst, .. } => {

@@ -1,6 +1,7 @@
 //! Tests with small functions in assembly, encoded by LLVM 22's assembler, and with arbitrary bytes.
 
 mod lattice;
+mod search;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -712,4 +713,26 @@ fn a_constant_from_a_register_ends_no_section() {
     };
     assert_eq!(first.halves[0], asked);
     assert!(rest.iter().all(|(_, plan)| plan.as_ref() == Ok(first)));
+}
+
+/// A conditional move keeps the register or gets the other one. Both are empty masks here, so that lanes resume after the next mask.
+#[test]
+fn a_conditional_move_needs_both_of_its_registers() {
+    let code = bytes(&[
+        0xbe84_0080, // 1000 s_mov_b32 s4, 0
+        0xbe85_0080, // 1004 s_mov_b32 s5, 0
+        0xbfa2_0001, // 1008 s_cbranch_scc1 1010
+        0x7e02_0280, // 100c v_mov_b32_e32 v1, 0
+        0xbe84_0205, // 1010 s_cmov_b32 s4, s5
+        0x8c7e_047e, // 1014 s_or_b32 exec_lo, exec_lo, s4
+        0x8c7e_067e, // 1018 s_or_b32 exec_lo, exec_lo, s6
+        0x7e02_0281, // 101c v_mov_b32_e32 v1, 1
+        0xbfb0_0000, // 1020 s_endpgm
+    ]);
+    let flow = flow("gfx1100", WaveSize::Wave32, &[kernel(&code)]);
+    let found = ask(&flow, &wave(0x1000, 0x0f, &[(6, 0xf0)]), Some(0xff));
+    let (_, LaneState::Waiting { resumes, .. }) = found.lane(4) else {
+        panic!("{:?}", found.lane(4));
+    };
+    assert_eq!(resumes, Some(0x101c));
 }

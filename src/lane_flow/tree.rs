@@ -2,12 +2,12 @@
 
 use super::Reason;
 use super::answers::Answers;
-use super::fuel::{Fuel, pay};
+use super::fuel::pay;
 use super::place::DwordPlace;
 use super::state::State;
 use super::switches::Contexts;
 use super::value::{Decisions, Undecided};
-use super::walk::{Goal, Start, WalkResult, walk};
+use super::walk::{Goal, Search, WalkResult};
 use crate::error::Result;
 use crate::meter::Meter;
 
@@ -20,7 +20,7 @@ enum Node {
     Open,
     Answer {
         answer: WalkResult,
-        /// The number of instructions that were followed to find it.
+        /// The number of instructions that were followed from the node above to find it.
         cost: usize,
     },
     /// The bit of a place, with the nodes for a clear bit, a set bit, and an unreadable place. In the last case, other places may be
@@ -73,38 +73,61 @@ impl Tree {
         meter: &Meter,
         asker: &mut Answers<'_, '_, '_>,
     ) -> Result<()> {
-        // The path to the visited node. Each branch is completed before the next one.
         let mut decisions = Decisions::default();
-        let mut work = vec![(&mut self.root, lanes, None, 0_usize)];
-        while let Some((node, lanes, decision, depth)) = work.pop() {
-            if let Some((place, bit)) = decision {
-                decisions.go_on(depth.saturating_sub(1), place, bit);
+        let root = Visit {
+            node: &mut self.root,
+            lanes,
+            decision: None,
+            depth: 0,
+            cost: 0,
+            search: None,
+        };
+        // Each branch is completed before the next one.
+        let mut work = vec![root];
+        while let Some(mut visit) = work.pop() {
+            if let Some((place, bit)) = visit.decision {
+                decisions.go_on(visit.depth.saturating_sub(1), place, bit);
             }
-            if matches!(node, Node::Open) {
-                let mut fuel = Fuel::of(self.fuel);
-                *node = expand(source, &decisions, depth, &mut fuel);
-                self.fuel = fuel.instructions();
+            if matches!(visit.node, Node::Open) {
+                *visit.node = expand(source, &decisions, &mut visit, &mut self.fuel);
+            } else {
+                visit.search = None;
             }
-            match node {
+            match visit.node {
                 Node::Open => {}
                 Node::Answer { answer, cost } => {
                     pay(meter, *cost)?;
-                    asker.answer(lanes, *answer);
+                    asker.answer(visit.lanes, *answer);
                 }
                 Node::Ask { place, cost, then } => {
                     pay(meter, *cost)?;
                     let [clear, set, neither] = &mut **then;
-                    let depth = depth.saturating_add(1);
-                    let decided = |bit| Some((*place, bit));
+                    let depth = visit.depth.saturating_add(1);
+                    let cost = visit.cost.saturating_add(*cost);
+                    let mut add = |node, lanes, bit, search| {
+                        work.push(Visit {
+                            node,
+                            lanes,
+                            decision: Some((*place, bit)),
+                            depth,
+                            cost,
+                            search,
+                        });
+                    };
                     let Some(word) = asker.read(*place) else {
-                        work.push((neither, lanes, decided(None), depth));
+                        add(neither, visit.lanes, None, visit.search);
                         continue;
                     };
-                    if lanes & !word != 0 {
-                        work.push((clear, lanes & !word, decided(Some(false)), depth));
+                    let [off, on] = [visit.lanes & !word, visit.lanes & word];
+                    if off != 0 {
+                        let search = match on {
+                            0 => visit.search.take(),
+                            _ => visit.search.clone(),
+                        };
+                        add(clear, off, Some(false), search);
                     }
-                    if lanes & word != 0 {
-                        work.push((set, lanes & word, decided(Some(true)), depth));
+                    if on != 0 {
+                        add(set, on, Some(true), visit.search);
                     }
                 }
             }
@@ -113,22 +136,65 @@ impl Tree {
     }
 }
 
-fn expand(source: &Source<'_, '_>, decisions: &Decisions, depth: usize, fuel: &mut Fuel) -> Node {
-    let before = fuel.instructions();
-    let start = Start {
-        index: source.start,
-        state: source.state.clone(),
-        decisions,
+/// A node on the way of some lanes.
+struct Visit<'t> {
+    node: &'t mut Node,
+    /// One bit per lane.
+    lanes: u32,
+    /// The decision above the node.
+    decision: Option<(DwordPlace, Option<bool>)>,
+    depth: usize,
+    /// The number of instructions that were followed to find all nodes above.
+    cost: usize,
+    /// The search that paused above the node. `None` if that was for an earlier question.
+    search: Option<Search>,
+}
+
+impl Source<'_, '_> {
+    fn search(&self) -> Search {
+        Search::new(self.goal, self.start, self.state.clone())
+    }
+
+    /// Repeats the search from the start to an open node.
+    fn search_again(&self, decisions: &Decisions, cost: usize) -> Search {
+        let mut search = self.search();
+        let mut before = Decisions::default();
+        let mut left = cost;
+        for (place, bit) in decisions.iter() {
+            let (_, used) = search.go_on(self.contexts, &before, left);
+            left = left.saturating_sub(used.instructions);
+            before = before.with(place, bit);
+        }
+        search
+    }
+}
+
+/// Finds an open node.
+///
+/// * `fuel`: the number of instructions that may still be followed for the tree. Charged for the whole way to the node, which may have to
+///   be followed again.
+fn expand(
+    source: &Source<'_, '_>,
+    decisions: &Decisions,
+    visit: &mut Visit<'_>,
+    fuel: &mut usize,
+) -> Node {
+    let Some(left) = fuel.checked_sub(visit.cost) else {
+        *fuel = 0;
+        let answer = WalkResult::Unknown(Reason::Budget);
+        return Node::Answer { answer, cost: 0 };
     };
-    let found = walk(source.contexts, start, source.goal, fuel);
-    let cost = before.saturating_sub(fuel.instructions());
+    let search = (visit.search).get_or_insert_with(|| source.search_again(decisions, visit.cost));
+    let (found, used) = search.go_on(source.contexts, decisions, left);
+    let cost = used.instructions;
+    *fuel = left.saturating_sub(cost);
     let answer = match found {
         Ok(WalkResult::Unknown(Reason::Mask)) => {
             let unreadable = decisions.unreadable().map(Reason::Unavailable);
             WalkResult::Unknown(unreadable.unwrap_or(Reason::Mask))
         }
         Ok(answer) => answer,
-        Err(Undecided(place)) if depth < DEPTH => {
+        Err(Undecided(place)) if visit.depth < DEPTH => {
             let then = Box::new([Node::Open, Node::Open, Node::Open]);
             return Node::Ask { place, cost, then };
         }

@@ -63,7 +63,9 @@ impl LaneFlow<'_> {
             let switches: BTreeSet<u64> = found.iter().map(|one| one.address).collect();
             let has_ended = at.is_kernel && switches.len() > 1 && {
                 let mut left = Left::of(flow.steps(), flow.steps());
-                let answer = flow.walk_from(place, Goal::On, &Decisions::default(), &mut left);
+                let decisions = Decisions::default();
+                let mut search = flow.search_from(place.index, Goal::On, &decisions);
+                let answer = flow.go_on(&mut search, place, &decisions, &mut left);
                 charge(left.used())?;
                 matches!(answer, Ok(WalkResult::Ends(_)))
             };

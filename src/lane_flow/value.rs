@@ -62,6 +62,11 @@ impl Decisions {
         self.made.push((place, bit));
     }
 
+    /// Returns the decisions in the order in which they were made.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (DwordPlace, Option<bool>)> {
+        self.made.iter().copied()
+    }
+
     /// Returns an empty set of decisions that is final: values that depend on a bit at the stop are unknown.
     pub(super) const fn closed() -> Decisions {
         Decisions {
@@ -135,17 +140,20 @@ impl Value {
         self == other || self == Value::Unknown
     }
 
-    /// Returns a mask's value for a lane, across blocks. A zero constant becomes a clear bit, all ones stay, and other constants become
-    /// unknown.
-    pub(super) const fn as_mask(self) -> Value {
-        if let Value::Word(word) = self {
-            match word {
-                0 => Value::Bit(false),
-                u32::MAX => self,
-                _ => Value::Unknown,
-            }
-        } else {
-            self
+    /// Returns a mask's value for a lane, across blocks. A zero constant becomes a clear bit, all ones stay, other constants become unknown,
+    /// and of contents at the stop only the lane's bit stays, unless they are an address on the stack. States that mean the same become
+    /// equal.
+    pub(super) fn as_mask(self) -> Value {
+        match self {
+            Value::Word(0) => Value::Bit(false),
+            Value::Word(u32::MAX) => self,
+            Value::Word(_) => Value::Unknown,
+            Value::Initial { place, plus: 0 } if !place.is_stack_register() => self.bits(),
+            Value::Unknown
+            | Value::Bit(_)
+            | Value::BitOf { .. }
+            | Value::Made(_)
+            | Value::Initial { .. } => self,
         }
     }
 

@@ -90,6 +90,16 @@ impl Whole {
     }
 }
 
+/// Returns a mask's value for a lane, across blocks, if the mask is saved in a lane of a vector. Code that writes constants to EXEC does
+/// not save them first. All ones are therefore a mask of the program there: a condition that is true.
+fn saved_mask(value: Value) -> Value {
+    let mask = value.as_mask();
+    match mask.word() {
+        Some(word) => Value::Bit(word != 0),
+        None => mask,
+    }
+}
+
 /// Returns true if a lane is in a set, one bit per lane.
 fn is_in(lanes: u64, lane: u8) -> bool {
     lanes & 1_u64.checked_shl(lane.into()).unwrap_or(0) != 0
@@ -218,7 +228,7 @@ impl Vector {
     pub(super) fn is_only(&self, lanes: u64) -> bool {
         (self.entered, self.others) == (Whole::Unknown, Whole::Unknown)
             && self.lanes.iter().all(|(lane, value)| {
-                is_in(lanes, lane) && value != Value::Unknown && value.as_mask() == value
+                is_in(lanes, lane) && value != Value::Unknown && saved_mask(value) == value
             })
     }
 
@@ -230,7 +240,7 @@ impl Vector {
         }
         if (self.entered, self.others) == (Whole::Unknown, Whole::Unknown) {
             let kept = self.lanes.iter().filter(|(lane, _)| is_in(lanes, *lane));
-            let kept = kept.map(|(lane, value)| (lane, value.as_mask()));
+            let kept = kept.map(|(lane, value)| (lane, saved_mask(value)));
             let kept = Flat::in_order(kept.filter(|(_, value)| *value != Value::Unknown));
             return Vector {
                 lanes: Lanes::of(kept),
@@ -242,7 +252,7 @@ impl Vector {
             let lane = u8::try_from(left.trailing_zeros()).ok();
             let lane = lane.filter(|_| left != 0)?;
             left &= left.wrapping_sub(1);
-            Some((lane, self.lane(lane).as_mask()))
+            Some((lane, saved_mask(self.lane(lane))))
         });
         let only = Flat::in_order(only.filter(|(_, value)| *value != Value::Unknown));
         Vector {

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Reason;
-use super::fuel::Fuel;
+use super::fuel::{Fuel, Used};
 use super::gap::{acts, is_taken_by_active};
+use super::place::DwordPlace;
 use super::state::State;
 use super::step::Outcome;
 use super::switches::Contexts;
@@ -37,17 +38,8 @@ pub(super) enum Goal {
     Acting,
 }
 
-/// The lanes before an instruction.
-#[derive(Clone, Debug)]
-pub(super) struct Start<'s> {
-    pub(super) index: usize,
-    pub(super) state: State,
-    /// The bits of the lanes.
-    pub(super) decisions: &'s Decisions,
-}
-
 /// The results of the paths that have been followed so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Found {
     resumes: BTreeSet<u64>,
     ends: BTreeSet<u64>,
@@ -73,113 +65,219 @@ impl Found {
 
     /// Returns true if the result is final because the paths lead to different ends.
     fn is_over(&self, goal: Goal) -> bool {
-        goal == Goal::Acting && (self.leaves || !self.ends.is_empty() || self.resumes.len() > 1)
+        let is_off = self.leaves || !self.ends.is_empty();
+        self.resumes.len() > 1
+            || is_off && (goal == Goal::Acting || !self.resumes.is_empty())
+            || self.leaves && !self.ends.is_empty()
     }
 }
 
-/// Follows inactive lanes.
-///
-/// * `fuel`: the budget of instructions and bytes.
-///
-/// # Errors
-/// A place at the stop whose bit decides where the lanes go.
-pub(super) fn walk(
-    contexts: &Contexts<'_>,
-    start: Start<'_>,
-    goal: Goal,
-    fuel: &mut Fuel,
-) -> Result<WalkResult, Undecided> {
-    let mut found = Found::default();
-    match find(contexts, start, goal, fuel, &mut found)? {
-        Ok(()) => Ok(found.answer()),
-        Err(reason) => Ok(WalkResult::Unknown(reason)),
-    }
+/// The lanes before an instruction.
+#[derive(Clone, Debug)]
+struct At {
+    index: usize,
+    is_on: bool,
+    state: State,
 }
 
-fn find(
-    contexts: &Contexts<'_>,
-    start: Start<'_>,
+/// A search for the ends of the paths of inactive lanes. If a bit of the stop decides where they go, the search pauses, and copies of it go
+/// on with either bit. It first follows all paths as far as they do not depend on the bit, because both copies need them.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
     goal: Goal,
-    fuel: &mut Fuel,
-    found: &mut Found,
-) -> Result<Result<(), Reason>, Undecided> {
-    const TOO_MUCH: Result<Result<(), Reason>, Undecided> = Ok(Err(Reason::Budget));
-    let code = contexts.off.code;
-    let mut known: BTreeMap<(usize, bool), Vec<State>> = BTreeMap::new();
-    let mut work = vec![(start.index, false, start.state)];
-    while let Some((mut index, mut is_on, mut state)) = work.pop() {
+    fuel: Fuel,
+    found: Found,
+    /// The states that reached a leader, with the lane off or on.
+    known: BTreeMap<(usize, bool), Vec<State>>,
+    /// The ends of the paths that are followed further.
+    work: Vec<At>,
+    /// The ends of the paths that wait for the bit of a place.
+    waiting: Vec<(DwordPlace, At)>,
+}
+
+impl Search {
+    /// Creates a search.
+    ///
+    /// * `index`, `state`: the next instruction of the wave, and the state before it.
+    pub(super) fn new(goal: Goal, index: usize, state: State) -> Search {
+        let start = At {
+            index,
+            is_on: false,
+            state,
+        };
+        Search {
+            goal,
+            fuel: Fuel::of(0),
+            found: Found::default(),
+            known: BTreeMap::new(),
+            work: vec![start],
+            waiting: Vec::new(),
+        }
+    }
+
+    /// Goes on until the paths end, or a bit is needed. Also returns the cost.
+    ///
+    /// * `decisions`: the bits of the lanes, including the bit that the search waits for.
+    /// * `instructions`: the most instructions to follow from here on.
+    ///
+    /// # Errors
+    /// A place at the stop whose bit decides where the lanes go.
+    pub(super) fn go_on(
+        &mut self,
+        contexts: &Contexts<'_>,
+        decisions: &Decisions,
+        instructions: usize,
+    ) -> (Result<WalkResult, Undecided>, Used) {
+        self.fuel = self.fuel.refilled(instructions);
+        let before = self.fuel;
+        let answer = match self.follow(contexts, decisions) {
+            Err(reason) => Ok(WalkResult::Unknown(reason)),
+            Ok(()) => match self.waiting.first() {
+                Some((place, _)) if !self.found.is_over(self.goal) => Err(Undecided(*place)),
+                Some(_) | None => Ok(self.found.answer()),
+            },
+        };
+        (answer, self.fuel.since(before))
+    }
+
+    /// Follows all paths until they end, or wait for a bit.
+    fn follow(&mut self, contexts: &Contexts<'_>, decisions: &Decisions) -> Result<(), Reason> {
+        if let Some((place, _)) = self.waiting.first() {
+            let place = *place;
+            self.decide(place, decisions)?;
+            let (decided, waiting) = core::mem::take(&mut self.waiting)
+                .into_iter()
+                .partition(|(asked, _)| *asked == place);
+            self.waiting = waiting;
+            for (_, at) in decided {
+                self.follow_one(contexts, decisions, at, true)?;
+            }
+        }
+        while !self.found.is_over(self.goal)
+            && let Some(at) = self.work.pop()
+        {
+            self.follow_one(contexts, decisions, at, false)?;
+        }
+        Ok(())
+    }
+
+    /// Follows one path until it ends, or waits for a bit. Adds the other paths to `work`.
+    ///
+    /// * `has_waited`: true if the path has waited for a bit that is now known.
+    fn follow_one(
+        &mut self,
+        contexts: &Contexts<'_>,
+        decisions: &Decisions,
+        mut at: At,
+        mut has_waited: bool,
+    ) -> Result<(), Reason> {
+        let code = contexts.off.code;
         loop {
-            if code.is_leader(index) {
-                if contexts.off.keep_live(&mut state, index, fuel).is_none() {
-                    return TOO_MUCH;
-                }
-                match arrive(known.entry((index, is_on)).or_default(), &mut state, fuel) {
-                    Some(true) => {}
-                    Some(false) => break,
-                    None => return TOO_MUCH,
-                }
+            if !has_waited && !self.arrive(contexts, &mut at)? {
+                return Ok(());
             }
-            if !is_on {
-                let (next, forgotten) = contexts.off.next(index);
-                index = next;
-                state.forget_scalars(forgotten);
-            }
-            if fuel.count(1).is_none() {
-                return TOO_MUCH;
-            }
-            let Some(instruction) = code.instructions.get(index) else {
-                return Ok(Err(Reason::Code));
+            has_waited = false;
+            let Some(instruction) = code.instructions.get(at.index) else {
+                return Err(Reason::Code);
             };
-            if is_on && acts(&state, instruction) {
-                found.resumes.insert(instruction.address);
-                break;
+            if at.is_on && acts(&at.state, instruction) {
+                self.found.resumes.insert(instruction.address);
+                return Ok(());
             }
-            let (was_on, exec) = (is_on, state.exec);
-            let context = if is_on { &contexts.on } else { &contexts.off };
-            match context.step(&mut state, index, start.decisions)? {
-                Outcome::Same => {}
-                Outcome::Off => is_on = false,
-                Outcome::On if goal == Goal::On => {
-                    found.resumes.insert(instruction.end());
-                    break;
+            let (was_on, exec) = (at.is_on, at.state.exec);
+            let context = if was_on { &contexts.on } else { &contexts.off };
+            match context.step(&mut at.state, at.index, decisions) {
+                Ok(Outcome::Same) => {}
+                Ok(Outcome::Off) => at.is_on = false,
+                Ok(Outcome::On) if self.goal == Goal::On => {
+                    self.found.resumes.insert(instruction.end());
+                    return Ok(());
                 }
-                Outcome::On => is_on = true,
-                Outcome::Lost(reason) => return Ok(Err(reason)),
+                Ok(Outcome::On) => at.is_on = true,
+                Ok(Outcome::Lost(reason)) => return Err(reason),
+                Err(Undecided(place)) => {
+                    self.keep(&at.state)?;
+                    self.waiting.push((place, at));
+                    return Ok(());
+                }
             }
             let mut next = None;
-            for edge in code.edges(index) {
+            for edge in code.edges(at.index) {
                 match edge {
-                    Edge::To(to) if was_on && !is_taken_by_active(exec, instruction, index, to) => {
-                    }
+                    Edge::To(to)
+                        if was_on && !is_taken_by_active(exec, instruction, at.index, to) => {}
                     Edge::To(to) if next.is_none() => next = Some(to),
                     Edge::To(to) => {
-                        if fuel.keep(state.bytes()).is_none() {
-                            return TOO_MUCH;
-                        }
-                        work.push((to, is_on, state.clone()));
+                        self.keep(&at.state)?;
+                        self.work.push(At {
+                            index: to,
+                            ..at.clone()
+                        });
                     }
-                    Edge::Leaves => found.leaves = true,
+                    Edge::Leaves => self.found.leaves = true,
                     Edge::Ends => {
-                        found.ends.insert(instruction.address);
+                        self.found.ends.insert(instruction.address);
                     }
-                    Edge::Lost => return Ok(Err(Reason::Jump)),
+                    Edge::Lost => return Err(Reason::Jump),
                 }
             }
             match next {
-                Some(to) => index = to,
-                None => break,
+                Some(to) => at.index = to,
+                None => return Ok(()),
             }
         }
-        if found.is_over(goal) {
-            return Ok(Ok(()));
-        }
     }
-    Ok(Ok(()))
+
+    /// Moves to the next instruction that changes a followed value. Returns true if the state there is new.
+    fn arrive(&mut self, contexts: &Contexts<'_>, at: &mut At) -> Result<bool, Reason> {
+        let At {
+            index,
+            is_on,
+            state,
+        } = at;
+        let fuel = &mut self.fuel;
+        if contexts.off.code.is_leader(*index) {
+            let live = contexts.off.keep_live(state, *index, fuel);
+            live.ok_or(Reason::Budget)?;
+            let known = self.known.entry((*index, *is_on)).or_default();
+            if !is_new(known, state, fuel).ok_or(Reason::Budget)? {
+                return Ok(false);
+            }
+        }
+        if !*is_on {
+            let (next, forgotten) = contexts.off.next(*index);
+            *index = next;
+            state.forget_scalars(forgotten);
+        }
+        fuel.count(1).ok_or(Reason::Budget)?;
+        Ok(true)
+    }
+
+    fn keep(&mut self, state: &State) -> Result<(), Reason> {
+        self.fuel.keep(state.bytes()).ok_or(Reason::Budget)
+    }
+
+    /// Uses the bit of a place in all states. The other bit has a copy of them, which is charged here.
+    fn decide(&mut self, place: DwordPlace, decisions: &Decisions) -> Result<(), Reason> {
+        let known = self.known.values_mut().flatten();
+        let waiting = self.waiting.iter_mut().map(|(_, at)| &mut at.state);
+        let (mut states, mut values) = (0_usize, 0_usize);
+        for state in known.chain(waiting) {
+            states = states.saturating_add(1);
+            values = values.saturating_add(state.size());
+            if let Some(bit) = decisions.get(place) {
+                state.decide(place, bit);
+            }
+        }
+        let bytes = states.saturating_mul(size_of::<State>());
+        self.fuel.replace(values).ok_or(Reason::Budget)?;
+        self.fuel.keep(bytes as u64).ok_or(Reason::Budget)
+    }
 }
 
 /// Adds a state to those that reached a place. Returns true if there is a new state to follow, and stores it in `state`. Returns `None` if
 /// the budget is exceeded.
-fn arrive(known: &mut Vec<State>, state: &mut State, fuel: &mut Fuel) -> Option<bool> {
+fn is_new(known: &mut Vec<State>, state: &mut State, fuel: &mut Fuel) -> Option<bool> {
     fuel.compare(known.len().saturating_mul(state.size()))?;
     if known.iter().any(|known| known.covers(state)) {
         return Some(false);

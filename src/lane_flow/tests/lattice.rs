@@ -46,6 +46,12 @@ fn scalar(n: u8) -> DwordPlace {
     DwordPlace::Scalar(Sgpr(n))
 }
 
+/// The lane's bit of a place at the stop.
+fn bit_of(place: DwordPlace) -> Value {
+    let inverted = false;
+    Value::BitOf { place, inverted }
+}
+
 #[test]
 fn decisions_agree_with_bits_that_are_not_another() {
     let [p, q, r] = [4, 5, 6].map(scalar);
@@ -70,18 +76,23 @@ fn words_are_masks_of_all_lanes_or_none() {
         [0, 5, u32::MAX].map(|n| word(n).as_mask()),
         [Value::Bit(false), Value::Unknown, word(u32::MAX)]
     );
+    // A mask at the stop keeps the lane's bit, and an address on the stack keeps everything.
+    let s33 = Value::initial(scalar(33));
+    assert_eq!([p, s33].map(Value::as_mask), [bit_of(scalar(4)), s33]);
+    // In a lane of a vector, a constant mask equals one that was computed.
+    let mut saved = Vector::UNKNOWN;
+    for (lane, n) in [(2, 0), (3, 5), (4, u32::MAX)] {
+        saved.set_lane(lane, word(n));
+    }
+    let only = saved.only(0b11100);
+    let lanes: Vec<(u8, Value)> = only.lanes().collect();
+    assert_eq!(lanes, [(2, Value::Bit(false)), (4, Value::Bit(true))]);
+    assert!(only.is_only(0b11100) && !saved.is_only(0b11100));
     assert_eq!(word(5).not(), word(!5));
     // A sum and its operand have different bits.
     let none = Decisions::default();
     let and = |value| Bitwise::AND.apply(value, Value::Bit(true), &none);
-    let inverted = false;
-    assert_eq!(
-        and(p),
-        Ok(Value::BitOf {
-            place: scalar(4),
-            inverted
-        })
-    );
+    assert_eq!(and(p), Ok(bit_of(scalar(4))));
     assert_eq!(and(p.plus(4)), Ok(Value::Unknown));
     // One operand, from the other and the result.
     let operands = |op: Bitwise| {
@@ -139,7 +150,9 @@ fn lanes_that_entered_and_others_are_told_apart() {
     assert!(!set.covers(&clear) && set.covers(&set.clone()));
     assert!(!own.covers(&Vector::UNKNOWN));
     // Kept lanes lose values that are not masks.
-    assert_eq!(of(&own.only(0b1000))[2], kept);
+    let (register, lane) = (Vgpr(9), 3);
+    let own_bit = bit_of(DwordPlace::Lane { register, lane });
+    assert_eq!(of(&own.only(0b1000))[2], own_bit);
     assert_eq!(of(&own.only(0b0100)), [lost; 3]);
     assert_eq!(listed(Value::Word(5)).only(0b1000).lane(3), lost);
     assert_eq!(set.only(0b0100).lane(3), lost);
@@ -496,7 +509,7 @@ fn rows_that_are_not_kept_are_forgotten() {
     let mut state = State::at_stop(Exec::Active);
     state.keep_slots([(slot(8), 1)].into_iter());
     let lane = |offset, lane| state.row(slot(offset)).lane(lane);
-    let own = Value::initial(DwordPlace::Scratch {
+    let own = bit_of(DwordPlace::Scratch {
         slot: slot(8),
         lane: 0,
     });
@@ -504,4 +517,40 @@ fn rows_that_are_not_kept_are_forgotten() {
         [lane(8, 0), lane(8, 1), lane(16, 0)],
         [own, Value::Unknown, Value::Unknown]
     );
+}
+
+/// A decided bit replaces all that depends on it, whether the place is listed or has its initial contents.
+#[test]
+fn a_decided_bit_is_the_same_wherever_it_is() {
+    let (register, lane) = (Vgpr(9), 3);
+    let slot = Slot {
+        base: None,
+        addressing: ScratchAddressing::Flat,
+        offset: 8,
+    };
+    let places = [
+        scalar(4),
+        DwordPlace::Lane { register, lane },
+        DwordPlace::Scratch { slot, lane },
+    ];
+    let contents = |state: &State| {
+        [
+            state.scalar(Sgpr(4)),
+            state.vector_lane(register, lane),
+            state.row(slot).lane(lane),
+        ]
+    };
+    for (n, place) in places.into_iter().enumerate() {
+        let mut state = State::at_stop(Exec::Active);
+        state.set_scalar(Sgpr(6), Value::initial(place));
+        state.set_scalar(Sgpr(7), bit_of(place).not());
+        state.set_vector_lane(Vgpr(8), 0, bit_of(place));
+        state.decide(place, true);
+        let mut expected = places.map(Value::initial);
+        expected[n] = Value::Bit(true);
+        assert_eq!(contents(&state), expected);
+        let copies = [6, 7].map(|n| state.scalar(Sgpr(n)));
+        assert_eq!(copies, [Value::Bit(true), Value::Bit(false)]);
+        assert_eq!(state.vector_lane(Vgpr(8), 0), Value::Bit(true));
+    }
 }

@@ -326,7 +326,7 @@ impl FunctionCheck<'_, '_, '_> {
             self.subject.program,
             wave,
             LOADED_AT.to_process(CodeAddress(pc)),
-            StopOptions::loaded_at(LOADED_AT),
+            StopOptions::loaded_at(LOADED_AT).only_dwarf(true),
             &arena,
             meter,
         );
