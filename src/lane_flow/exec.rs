@@ -6,6 +6,7 @@ use super::step::{Context, Follow, Outcome, Pair, all_lanes, is_exec};
 use super::value::{Bitwise, Decisions, Undecided, Value};
 use crate::arch::WaveSize;
 use crate::isa::{Effect, ExecOp, MachineRegister, Operand, ScalarOp, Span};
+use crate::machine_flow::ScalarOperation;
 
 /// A new value of EXEC.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +19,7 @@ pub(super) struct NewExec {
     /// The register that the new value is copied from, if any.
     pub(super) source: Option<MachineRegister>,
     /// The destination that the instruction also writes, and the value.
-    pub(super) other: Option<(Operand, Pair)>,
+    pub(super) also_written: Option<(Operand, Pair)>,
 }
 
 impl NewExec {
@@ -28,16 +29,23 @@ impl NewExec {
             section: None,
             saved: None,
             source: None,
-            other: None,
+            also_written: None,
         }
     }
 }
 
 impl Context<'_> {
-    /// Returns true if the operands of an exclusive or are EXEC and a mask with every bit set.
-    pub(super) fn inverts(&self, state: &State, a: Pair, b: Pair) -> bool {
-        let exec = self.exec(state);
-        (a == exec && self.is_all_ones(b)) || (b == exec && self.is_all_ones(a))
+    /// Returns true if an exclusive or inverts EXEC: the operands are EXEC, which it also writes, and a mask with every bit set. A mask with
+    /// the lane's bit of EXEC need not be EXEC.
+    ///
+    /// * `values`: the values of the operands.
+    pub(super) fn inverts(&self, operation: ScalarOperation, values: [Pair; 2]) -> bool {
+        let ScalarOperation { op, dst, a, b } = operation;
+        let is_dst = |operand: Operand| operand.registers() == dst.registers();
+        let [first, second] = values;
+        is_exec(dst)
+            && op == ScalarOp::Xor
+            && (is_dst(a) && self.is_all_ones(second) || is_dst(b) && self.is_all_ones(first))
     }
 
     /// Returns the new dwords of EXEC after an instruction that writes only some of them.
@@ -131,7 +139,7 @@ impl Context<'_> {
                 }
             }
         };
-        if let Some((dst, value)) = new.other {
+        if let Some((dst, value)) = new.also_written {
             self.assign(state, dst, value);
         }
         let (saved, source) = match state.exec {

@@ -14,8 +14,6 @@ use crate::meter::Meter;
 const PER_STEP: usize = 8;
 /// The number of values, compared or copied, that cost as much as a followed instruction.
 const PER_INSTRUCTION: usize = 8;
-/// The number of values among which one is replaced that cost as much as a followed instruction.
-const REPLACED_PER_INSTRUCTION: usize = 64;
 /// The number of copied bytes that cost as much as a followed instruction, where a question is charged for copies of states.
 const COPIED_PER_INSTRUCTION: u64 = 128;
 /// The number of facts per function: its code, its states, and three for each half of the wave. These are its liveness, and the switch-offs
@@ -110,11 +108,6 @@ impl Fuel {
     /// Charges for comparing values.
     pub(super) fn compare(&mut self, values: usize) -> Option<()> {
         self.count(values / PER_INSTRUCTION)
-    }
-
-    /// Charges for searching values for one that is replaced.
-    pub(super) fn replace(&mut self, values: usize) -> Option<()> {
-        self.count(values / REPLACED_PER_INSTRUCTION)
     }
 
     /// Charges for kept bytes.

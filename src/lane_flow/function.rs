@@ -253,15 +253,9 @@ impl<'a> FunctionFlow<'a> {
         self.steps().saturating_mul(PLANS)
     }
 
-    /// Creates a search for the places to which lanes with some bits go from an instruction on.
-    pub(super) fn search_from(&self, index: usize, goal: Goal, decisions: &Decisions) -> Search {
-        let mut state = self.at_stop(index).state.clone();
-        for (place, bit) in decisions.iter() {
-            if let Some(bit) = bit {
-                state.decide(place, bit);
-            }
-        }
-        Search::new(goal, index, state)
+    /// Creates a search for the places to which lanes go from an instruction on.
+    pub(super) fn search_from(&self, index: usize, goal: Goal) -> Search {
+        Search::new(goal, index, self.at_stop(index).state.clone())
     }
 
     /// Goes on with a search from an instruction, for the lanes of a half that have some bits.

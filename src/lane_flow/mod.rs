@@ -75,8 +75,9 @@
 //! (`exec::number`). A fact that a branch reveals about a mask therefore applies to its copies, too.
 //!
 //! **Assumptions**: callees restore EXEC and the registers that the calling convention preserves; flat and per-lane stores do not overwrite
-//! the compiler's spill slots; masks of the program are not constants. **Not tracked**: memory other than scratch at constant distances
-//! from the stack pointer, contents of vector registers, and the conditions of branches.
+//! the compiler's spill slots; masks of the program are not constants, unless the same lane of a vector holds a computed mask on another
+//! path. **Not tracked**: memory other than scratch at constant distances from the stack pointer, contents of vector registers, and the
+//! conditions of branches.
 
 mod answer;
 mod answers;

@@ -8,7 +8,7 @@ use crate::isa::MachineRegister;
 use crate::machine_flow::{Row, bit};
 
 /// The registers that stack addresses are relative to, `s32` to `s34`, one bit per number.
-pub(super) const STACK_REGISTERS: u128 = 0b111 << 32;
+pub(super) const STACK_BITS: u128 = 0b111 << 32;
 
 /// A dword of scratch for each lane, relative to the contents of a scalar register at the stop.
 #[non_exhaustive]
@@ -93,7 +93,7 @@ pub enum DwordPlace {
 impl DwordPlace {
     /// Returns true for a register that stack addresses are relative to.
     pub(super) fn is_stack_register(self) -> bool {
-        matches!(self, DwordPlace::Scalar(register) if bit(register) & STACK_REGISTERS != 0)
+        matches!(self, DwordPlace::Scalar(register) if bit(register) & STACK_BITS != 0)
     }
 }
 

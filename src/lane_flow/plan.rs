@@ -318,7 +318,7 @@ impl Asker<'_> {
     /// Returns the plan of all lanes that are off. `None` if there are none.
     fn start(&mut self) -> Result<Option<LanePlan>, Reason> {
         let decisions = Decisions::default();
-        let search = self.flow.search_from(self.at.index, Goal::On, &decisions);
+        let search = self.flow.search_from(self.at.index, Goal::On);
         self.ask(search, &decisions, DEPTH)
     }
 
@@ -388,10 +388,7 @@ impl Asker<'_> {
         if following.is_some() {
             return self.tell(at(following), decisions, depth);
         }
-        let begin = || {
-            self.flow
-                .search_from(self.at.index, Goal::Acting, decisions)
-        };
+        let begin = || self.flow.search_from(self.at.index, Goal::Acting);
         let mut search = search.unwrap_or_else(begin);
         let found = (self.flow).go_on(&mut search, self.at, decisions, self.left);
         match found {

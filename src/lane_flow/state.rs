@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use core::ops::{Deref, DerefMut};
 
-use super::place::{DwordPlace, STACK_REGISTERS, Slot};
-use super::value::Value;
+use super::place::{DwordPlace, STACK_BITS, Slot};
+use super::value::{Decisions, Value};
 use super::vector::Vector;
 use crate::flat::Flat;
 use crate::isa::MachineRegister;
@@ -86,7 +86,7 @@ impl State {
     /// Returns the state on entry to a function, in which nothing is known about masks.
     pub(super) fn at_entry() -> State {
         let mut state = State::at_stop(Exec::Active);
-        state.keep_scalars(STACK_REGISTERS);
+        state.keep_scalars(STACK_BITS);
         state
     }
 
@@ -144,7 +144,7 @@ impl State {
 
     /// Forgets the scalar registers that are not in a set, one bit per number.
     pub(super) fn keep_scalars(&mut self, kept: u128) {
-        self.scalars.keep(kept, STACK_REGISTERS);
+        self.scalars.keep(kept, STACK_BITS);
     }
 
     /// Forgets a vector register except for some lanes, one bit per lane.
@@ -223,33 +223,6 @@ impl State {
         }
     }
 
-    /// Replaces what depends on the lane's bit of a place at the stop, which has been decided. States that differ only in where the bit comes
-    /// from become equal.
-    pub(super) fn decide(&mut self, place: DwordPlace, bit: bool) {
-        let initial = Value::initial(place);
-        self.replace(initial, Value::Bit(bit));
-        for inverted in [false, true] {
-            let before = Value::BitOf { place, inverted };
-            self.replace(before, Value::Bit(bit != inverted));
-        }
-        // Initial contents need not be listed.
-        match place {
-            DwordPlace::Scalar(_) => {}
-            DwordPlace::Lane { register, lane } => {
-                if self.vector_lane(register, lane) == initial {
-                    self.set_vector_lane(register, lane, Value::Bit(bit));
-                }
-            }
-            DwordPlace::Scratch { slot, lane } => {
-                let mut row = self.row(slot).into_owned();
-                if row.lane(lane) == initial {
-                    row.set_lane(lane, Value::Bit(bit));
-                    self.set_row(slot, row);
-                }
-            }
-        }
-    }
-
     /// Returns one lane's dword of a vector register.
     ///
     /// * `has_entered`: true if the lane entered the function.
@@ -283,10 +256,12 @@ impl State {
     }
 
     /// Returns true if all facts that are known here are also known in `other`.
-    pub(super) fn covers(&self, other: &State) -> bool {
+    ///
+    /// * `decisions`: the bits of the lanes, which both states are for.
+    pub(super) fn covers(&self, other: &State, decisions: &Decisions) -> bool {
         let covers = |vectors: [Vector; 2]| {
             let [here, there] = vectors;
-            here.covers(&there)
+            here.covers_by(&there, |here, there| here.covers_saved(there, decisions))
         };
         // Shared parts need no comparison.
         let same_vectors =
@@ -297,7 +272,9 @@ impl State {
             && self.callees_from == other.callees_from
             && (self.vectors_lost || !other.vectors_lost)
             && (self.rows_lost || !other.rows_lost)
-            && self.scalars.covers(&other.scalars)
+            && (self.scalars).covers_by(&other.scalars, |here, there| {
+                here.covers_for(there, decisions)
+            })
             && (same_vectors
                 || Flat::either(&self.vectors, &other.vectors).all(|(register, here, there)| {
                     covers([(self, here), (other, there)].map(|(state, known)| {

@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::wildcard_enum_match_arm,
-    reason = "what is not followed is fuel unknown, whatever it is"
+    reason = "what is not followed is left unknown, whatever it is"
 )]
 
 use super::Reason;
@@ -97,7 +97,7 @@ impl<'c> Context<'c> {
                 let new = NewExec {
                     section,
                     saved: dst.registers().map(|span| span.first),
-                    other: Some((dst, exec)),
+                    also_written: Some((dst, exec)),
                     ..NewExec::of(result)
                 };
                 self.set_exec(state, index, new, decisions)
@@ -106,7 +106,7 @@ impl<'c> Context<'c> {
                 let (exec, source) = (self.exec(state), self.pair(state, src));
                 let result = self.exec_op(op, source, exec, decisions)?;
                 let new = NewExec {
-                    other: Some((dst, result)),
+                    also_written: Some((dst, result)),
                     ..NewExec::of(result)
                 };
                 self.set_exec(state, index, new, decisions)
@@ -185,7 +185,7 @@ impl<'c> Context<'c> {
         let count = dst.registers().map_or(0, |span| span.count);
         let source = a.registers().map(|span| span.first);
         let (a, b) = (self.pair(state, a), self.pair(state, b));
-        if inverts_exec || (is_exec(dst) && op == ScalarOp::Xor && self.inverts(state, a, b)) {
+        if inverts_exec || self.inverts(operation, [a, b]) {
             state.exec = match state.exec {
                 Exec::Active => Exec::Section(Section {
                     lanes: SectionLanes::Inactive,

@@ -65,7 +65,8 @@ impl Tree {
     /// Answers for lanes, one bit per lane.
     ///
     /// # Errors
-    /// If the budget of the question is exceeded: every node on the path costs the instructions that were followed to find it.
+    /// If the budget of the question is exceeded: every node on the path costs the instructions that were followed from the node above to
+    /// find it. Searches that are repeated are bounded by the budget of the tree.
     pub(super) fn ask(
         &mut self,
         lanes: u32,
@@ -155,17 +156,20 @@ impl Source<'_, '_> {
         Search::new(self.goal, self.start, self.state.clone())
     }
 
-    /// Repeats the search from the start to an open node.
-    fn search_again(&self, decisions: &Decisions, cost: usize) -> Search {
+    /// Repeats the search from the start to an open node. Returns `None` if it does not ask the same questions, because it reached a limit.
+    fn search_again(&self, decisions: &Decisions, cost: usize) -> Option<Search> {
         let mut search = self.search();
         let mut before = Decisions::default();
         let mut left = cost;
         for (place, bit) in decisions.iter() {
-            let (_, used) = search.go_on(self.contexts, &before, left);
+            let (asked, used) = search.go_on(self.contexts, &before, left);
+            if asked != Err(Undecided(place)) {
+                return None;
+            }
             left = left.saturating_sub(used.instructions);
             before = before.with(place, bit);
         }
-        search
+        Some(search)
     }
 }
 
@@ -179,15 +183,24 @@ fn expand(
     visit: &mut Visit<'_>,
     fuel: &mut usize,
 ) -> Node {
-    let Some(left) = fuel.checked_sub(visit.cost) else {
-        *fuel = 0;
-        let answer = WalkResult::Unknown(Reason::Budget);
-        return Node::Answer { answer, cost: 0 };
+    let too_much = Node::Answer {
+        answer: WalkResult::Unknown(Reason::Budget),
+        cost: 0,
     };
-    let search = (visit.search).get_or_insert_with(|| source.search_again(decisions, visit.cost));
-    let (found, used) = search.go_on(source.contexts, decisions, left);
+    let is_enough = *fuel >= visit.cost;
+    *fuel = fuel.saturating_sub(visit.cost);
+    if !is_enough {
+        return too_much;
+    }
+    if visit.search.is_none() {
+        visit.search = source.search_again(decisions, visit.cost);
+    }
+    let Some(search) = &mut visit.search else {
+        return too_much;
+    };
+    let (found, used) = search.go_on(source.contexts, decisions, *fuel);
     let cost = used.instructions;
-    *fuel = left.saturating_sub(cost);
+    *fuel = fuel.saturating_sub(cost);
     let answer = match found {
         Ok(WalkResult::Unknown(Reason::Mask)) => {
             let unreadable = decisions.unreadable().map(Reason::Unavailable);

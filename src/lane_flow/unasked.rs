@@ -64,7 +64,7 @@ impl LaneFlow<'_> {
             let has_ended = at.is_kernel && switches.len() > 1 && {
                 let mut left = Left::of(flow.steps(), flow.steps());
                 let decisions = Decisions::default();
-                let mut search = flow.search_from(place.index, Goal::On, &decisions);
+                let mut search = flow.search_from(place.index, Goal::On);
                 let answer = flow.go_on(&mut search, place, &decisions, &mut left);
                 charge(left.used())?;
                 matches!(answer, Ok(WalkResult::Ends(_)))

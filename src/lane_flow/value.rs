@@ -140,9 +140,36 @@ impl Value {
         self == other || self == Value::Unknown
     }
 
-    /// Returns a mask's value for a lane, across blocks. A zero constant becomes a clear bit, all ones stay, other constants become unknown,
-    /// and of contents at the stop only the lane's bit stays, unless they are an address on the stack. States that mean the same become
-    /// equal.
+    /// Returns true if this value covers another one for lanes with some bits.
+    pub(super) fn covers_for(self, other: Value, decisions: &Decisions) -> bool {
+        self.covers(other) || self.decided(decisions) == other.decided(decisions)
+    }
+
+    /// Returns true if this value covers another one for lanes with some bits, in a lane of a vector. A computed mask also covers a constant
+    /// with the same bit. Where both can be saved, the constant is not one that code writes to EXEC to select lanes, but a mask of the
+    /// program.
+    pub(super) fn covers_saved(self, other: Value, decisions: &Decisions) -> bool {
+        self.covers_for(other, decisions)
+            || matches!(self.decided(decisions), Value::Bit(bit) if other.uniform() == Some(bit))
+    }
+
+    /// Returns the lane's bit if it has been decided, or else the value.
+    fn decided(self, decisions: &Decisions) -> Value {
+        match self {
+            Value::BitOf { place, inverted } => decisions
+                .get(place)
+                .map_or(self, |bit| Value::Bit(bit != inverted)),
+            Value::Unknown
+            | Value::Bit(_)
+            | Value::Word(_)
+            | Value::Made(_)
+            | Value::Initial { .. } => self,
+        }
+    }
+
+    /// Returns a mask's value for a lane, across blocks. A zero constant becomes a clear bit, all ones stay, and other constants become
+    /// unknown. Contents at the stop become the lane's bit. Sums stay, and so do contents of stack registers, because they are addresses.
+    /// States that mean the same become equal.
     pub(super) fn as_mask(self) -> Value {
         match self {
             Value::Word(0) => Value::Bit(false),

@@ -90,16 +90,6 @@ impl Whole {
     }
 }
 
-/// Returns a mask's value for a lane, across blocks, if the mask is saved in a lane of a vector. Code that writes constants to EXEC does
-/// not save them first. All ones are therefore a mask of the program there: a condition that is true.
-fn saved_mask(value: Value) -> Value {
-    let mask = value.as_mask();
-    match mask.word() {
-        Some(word) => Value::Bit(word != 0),
-        None => mask,
-    }
-}
-
 /// Returns true if a lane is in a set, one bit per lane.
 fn is_in(lanes: u64, lane: u8) -> bool {
     lanes & 1_u64.checked_shl(lane.into()).unwrap_or(0) != 0
@@ -228,7 +218,7 @@ impl Vector {
     pub(super) fn is_only(&self, lanes: u64) -> bool {
         (self.entered, self.others) == (Whole::Unknown, Whole::Unknown)
             && self.lanes.iter().all(|(lane, value)| {
-                is_in(lanes, lane) && value != Value::Unknown && saved_mask(value) == value
+                is_in(lanes, lane) && value != Value::Unknown && value.as_mask() == value
             })
     }
 
@@ -240,7 +230,7 @@ impl Vector {
         }
         if (self.entered, self.others) == (Whole::Unknown, Whole::Unknown) {
             let kept = self.lanes.iter().filter(|(lane, _)| is_in(lanes, *lane));
-            let kept = kept.map(|(lane, value)| (lane, saved_mask(value)));
+            let kept = kept.map(|(lane, value)| (lane, value.as_mask()));
             let kept = Flat::in_order(kept.filter(|(_, value)| *value != Value::Unknown));
             return Vector {
                 lanes: Lanes::of(kept),
@@ -252,7 +242,7 @@ impl Vector {
             let lane = u8::try_from(left.trailing_zeros()).ok();
             let lane = lane.filter(|_| left != 0)?;
             left &= left.wrapping_sub(1);
-            Some((lane, saved_mask(self.lane(lane))))
+            Some((lane, self.lane(lane).as_mask()))
         });
         let only = Flat::in_order(only.filter(|(_, value)| *value != Value::Unknown));
         Vector {
@@ -263,6 +253,11 @@ impl Vector {
 
     /// Returns true if every fact of this vector also holds for `other`.
     pub(super) fn covers(&self, other: &Vector) -> bool {
+        self.covers_by(other, Value::covers)
+    }
+
+    /// Returns true if each value of this vector covers the other one.
+    pub(super) fn covers_by(&self, other: &Vector, covers: impl Fn(Value, Value) -> bool) -> bool {
         let wholes = [(self.entered, other.entered), (self.others, other.others)];
         if wholes.iter().all(|(here, there)| here == there) && self.lanes.is_shared(&other.lanes) {
             return true;
@@ -271,7 +266,7 @@ impl Vector {
         (wholes.iter()).all(|(here, there)| here == there || *here == Whole::Unknown)
             && lanes.all(|(lane, here, there)| {
                 let here = here.copied().unwrap_or_else(|| self.lane(lane));
-                here.covers(there.copied().unwrap_or_else(|| other.lane(lane)))
+                covers(here, there.copied().unwrap_or_else(|| other.lane(lane)))
             })
     }
 

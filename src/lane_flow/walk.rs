@@ -144,7 +144,7 @@ impl Search {
     fn follow(&mut self, contexts: &Contexts<'_>, decisions: &Decisions) -> Result<(), Reason> {
         if let Some((place, _)) = self.waiting.first() {
             let place = *place;
-            self.decide(place, decisions)?;
+            self.pay_for_copy()?;
             let (decided, waiting) = core::mem::take(&mut self.waiting)
                 .into_iter()
                 .partition(|(asked, _)| *asked == place);
@@ -173,7 +173,7 @@ impl Search {
     ) -> Result<(), Reason> {
         let code = contexts.off.code;
         loop {
-            if !has_waited && !self.arrive(contexts, &mut at)? {
+            if !has_waited && !self.arrive(contexts, decisions, &mut at)? {
                 return Ok(());
             }
             has_waited = false;
@@ -229,7 +229,12 @@ impl Search {
     }
 
     /// Moves to the next instruction that changes a followed value. Returns true if the state there is new.
-    fn arrive(&mut self, contexts: &Contexts<'_>, at: &mut At) -> Result<bool, Reason> {
+    fn arrive(
+        &mut self,
+        contexts: &Contexts<'_>,
+        decisions: &Decisions,
+        at: &mut At,
+    ) -> Result<bool, Reason> {
         let At {
             index,
             is_on,
@@ -240,7 +245,7 @@ impl Search {
             let live = contexts.off.keep_live(state, *index, fuel);
             live.ok_or(Reason::Budget)?;
             let known = self.known.entry((*index, *is_on)).or_default();
-            if !is_new(known, state, fuel).ok_or(Reason::Budget)? {
+            if !add_if_new(known, state, decisions, fuel).ok_or(Reason::Budget)? {
                 return Ok(false);
             }
         }
@@ -257,29 +262,26 @@ impl Search {
         self.fuel.keep(state.bytes()).ok_or(Reason::Budget)
     }
 
-    /// Uses the bit of a place in all states. The other bit has a copy of them, which is charged here.
-    fn decide(&mut self, place: DwordPlace, decisions: &Decisions) -> Result<(), Reason> {
-        let known = self.known.values_mut().flatten();
-        let waiting = self.waiting.iter_mut().map(|(_, at)| &mut at.state);
-        let (mut states, mut values) = (0_usize, 0_usize);
-        for state in known.chain(waiting) {
-            states = states.saturating_add(1);
-            values = values.saturating_add(state.size());
-            if let Some(bit) = decisions.get(place) {
-                state.decide(place, bit);
-            }
-        }
+    /// Charges for the copy of the search that goes on with the other bit. The copies share the contents of their states.
+    fn pay_for_copy(&mut self) -> Result<(), Reason> {
+        let known: usize = self.known.values().map(Vec::len).sum();
+        let states = known.saturating_add(self.waiting.len());
         let bytes = states.saturating_mul(size_of::<State>());
-        self.fuel.replace(values).ok_or(Reason::Budget)?;
+        self.fuel.compare(states).ok_or(Reason::Budget)?;
         self.fuel.keep(bytes as u64).ok_or(Reason::Budget)
     }
 }
 
 /// Adds a state to those that reached a place. Returns true if there is a new state to follow, and stores it in `state`. Returns `None` if
 /// the budget is exceeded.
-fn is_new(known: &mut Vec<State>, state: &mut State, fuel: &mut Fuel) -> Option<bool> {
+fn add_if_new(
+    known: &mut Vec<State>,
+    state: &mut State,
+    decisions: &Decisions,
+    fuel: &mut Fuel,
+) -> Option<bool> {
     fuel.compare(known.len().saturating_mul(state.size()))?;
-    if known.iter().any(|known| known.covers(state)) {
+    if known.iter().any(|known| known.covers(state, decisions)) {
         return Some(false);
     }
     if known.len() < STATES {

@@ -240,13 +240,14 @@ impl<S: Scalar> Scalars<S> {
 
     /// Returns true if all facts that are known here are also known in `other`.
     pub(crate) fn covers(&self, other: &Scalars<S>) -> bool {
-        match self.known == other.known {
-            true => Arc::ptr_eq(&self.values, &other.values) || self.values == other.values,
-            false => {
-                self.known & !other.known == 0
-                    && self.with(other).all(|(here, there)| here == there)
-            }
-        }
+        self.covers_by(other, |here, there| here == there)
+    }
+
+    /// Returns true if each value that is known here covers the other one.
+    pub(crate) fn covers_by(&self, other: &Scalars<S>, covers: impl Fn(S, S) -> bool) -> bool {
+        self.known & !other.known == 0
+            && (self.known == other.known && Arc::ptr_eq(&self.values, &other.values)
+                || self.with(other).all(|(here, there)| covers(here, there)))
     }
 
     /// Joins the facts at the end of another path. Returns true if this changes anything.

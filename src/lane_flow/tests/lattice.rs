@@ -4,7 +4,7 @@
 use super::*;
 use crate::abi::Callees;
 use crate::arch::ScratchAddressing;
-use crate::isa::{Decoder, Span};
+use crate::isa::{Decoder, Operand, ScalarOp, Span};
 use crate::lane_flow::exec::NewExec;
 use crate::lane_flow::gap::{acts, is_control, is_taken_by_active};
 use crate::lane_flow::lane_plan::both;
@@ -13,7 +13,7 @@ use crate::lane_flow::state::{Exec, Section, SectionLanes, State};
 use crate::lane_flow::step::{Context, Follow, Outcome};
 use crate::lane_flow::value::{Bitwise, Decisions, Value};
 use crate::lane_flow::vector::{Vector, Written};
-use crate::machine_flow::{Code, Lanes as _, Row as _, bit};
+use crate::machine_flow::{Code, Lanes as _, Row as _, ScalarOperation, bit};
 
 use MachineRegister::{Sgpr, Vgpr};
 
@@ -79,15 +79,6 @@ fn words_are_masks_of_all_lanes_or_none() {
     // A mask at the stop keeps the lane's bit, and an address on the stack keeps everything.
     let s33 = Value::initial(scalar(33));
     assert_eq!([p, s33].map(Value::as_mask), [bit_of(scalar(4)), s33]);
-    // In a lane of a vector, a constant mask equals one that was computed.
-    let mut saved = Vector::UNKNOWN;
-    for (lane, n) in [(2, 0), (3, 5), (4, u32::MAX)] {
-        saved.set_lane(lane, word(n));
-    }
-    let only = saved.only(0b11100);
-    let lanes: Vec<(u8, Value)> = only.lanes().collect();
-    assert_eq!(lanes, [(2, Value::Bit(false)), (4, Value::Bit(true))]);
-    assert!(only.is_only(0b11100) && !saved.is_only(0b11100));
     assert_eq!(word(5).not(), word(!5));
     // A sum and its operand have different bits.
     let none = Decisions::default();
@@ -204,18 +195,19 @@ fn a_state_covers_what_is_known_there_too() {
         change(&mut state);
         state
     };
+    let covers = |one: &State, other: &State| one.covers(other, &Decisions::default());
     let whole = with(&|state| state.is_whole = true);
-    assert!(state().covers(&whole) && !whole.covers(&state()));
+    assert!(covers(&state(), &whole) && !covers(&whole, &state()));
     let mut joined = whole.clone();
     assert!(joined.join(&state()) && !joined.is_whole);
     let fewer = with(&|state| state.set_scalar(Sgpr(4), Value::Unknown));
-    assert!(fewer.covers(&state()) && !state().covers(&fewer));
+    assert!(covers(&fewer, &state()) && !covers(&state(), &fewer));
     let fewer = with(&|state| state.set_vector(Vgpr(9), Vector::UNKNOWN));
-    assert!(fewer.covers(&state()) && !state().covers(&fewer));
+    assert!(covers(&fewer, &state()) && !covers(&state(), &fewer));
     let lost = with(&|state| state.lose_vectors());
-    assert!(lost.covers(&state()) && !state().covers(&lost));
+    assert!(covers(&lost, &state()) && !covers(&state(), &lost));
     assert_eq!(lost.vector_lane(Vgpr(9), 3), Value::Unknown);
-    assert!(!State::at_stop(Exec::Unknown).covers(&state()));
+    assert!(!covers(&State::at_stop(Exec::Unknown), &state()));
     // On entry, masks are unknown, and stack registers have their initial values.
     let entry = State::at_entry();
     assert_eq!(entry.scalar(Sgpr(4)), Value::Unknown);
@@ -261,8 +253,20 @@ fn exec_has_the_lanes_of_its_section() {
         assert!(context.is_all_ones([all; 2]) && !context.is_all_ones([all, Value::Word(0)]));
         let state = State::at_stop(Exec::Active);
         let own = context.exec(&state);
-        assert!(context.inverts(&state, own, [all; 2]) && context.inverts(&state, [all; 2], own));
-        assert!(!context.inverts(&state, own, [unknown; 2]));
+        let pair = |first| Operand::Registers(Span { first, count: 2 });
+        let (exec, mask, ones) = (
+            pair(MachineRegister::ExecLo),
+            pair(Sgpr(4)),
+            Operand::Integer(-1),
+        );
+        let inverts = |[a, b]: [Operand; 2], values| {
+            let (op, dst) = (ScalarOp::Xor, exec);
+            context.inverts(ScalarOperation { op, dst, a, b }, values)
+        };
+        assert!(inverts([exec, ones], [own, [all; 2]]) && inverts([ones, exec], [[all; 2], own]));
+        assert!(!inverts([exec, mask], [own, [unknown; 2]]));
+        // Another mask with the same bit.
+        assert!(!inverts([mask, ones], [own, [all; 2]]));
         let first = |first| Span { first, count: 1 };
         let new = [Value::Word(7), unknown];
         let [lo, hi] = [MachineRegister::ExecLo, MachineRegister::ExecHi].map(first);
@@ -519,38 +523,44 @@ fn rows_that_are_not_kept_are_forgotten() {
     );
 }
 
-/// A decided bit replaces all that depends on it, whether the place is listed or has its initial contents.
+/// States of lanes with some bits are equal if the lane's bits are, wherever these come from. A computed mask in a lane of a vector covers a
+/// constant with the same bit. An address is more than its bit.
 #[test]
-fn a_decided_bit_is_the_same_wherever_it_is() {
-    let (register, lane) = (Vgpr(9), 3);
-    let slot = Slot {
-        base: None,
-        addressing: ScratchAddressing::Flat,
-        offset: 8,
+fn states_with_the_same_bits_cover_each_other() {
+    let [p, q] = [4, 33].map(scalar);
+    let decisions = Decisions::default().with(p, Some(true)).with(q, Some(true));
+    let scalar_covers = |number, here, there| {
+        let [here, there] = [here, there].map(|value| {
+            let mut state = State::at_entry();
+            state.set_scalar(Sgpr(number), value);
+            state
+        });
+        here.covers(&there, &decisions)
     };
-    let places = [
-        scalar(4),
-        DwordPlace::Lane { register, lane },
-        DwordPlace::Scratch { slot, lane },
-    ];
-    let contents = |state: &State| {
-        [
-            state.scalar(Sgpr(4)),
-            state.vector_lane(register, lane),
-            state.row(slot).lane(lane),
-        ]
+    let lane_covers = |here, there| {
+        let [here, there] = [here, there].map(|value| {
+            let mut state = State::at_entry();
+            state.set_vector_lane(Vgpr(9), 3, value);
+            state
+        });
+        here.covers(&there, &decisions)
     };
-    for (n, place) in places.into_iter().enumerate() {
-        let mut state = State::at_stop(Exec::Active);
-        state.set_scalar(Sgpr(6), Value::initial(place));
-        state.set_scalar(Sgpr(7), bit_of(place).not());
-        state.set_vector_lane(Vgpr(8), 0, bit_of(place));
-        state.decide(place, true);
-        let mut expected = places.map(Value::initial);
-        expected[n] = Value::Bit(true);
-        assert_eq!(contents(&state), expected);
-        let copies = [6, 7].map(|n| state.scalar(Sgpr(n)));
-        assert_eq!(copies, [Value::Bit(true), Value::Bit(false)]);
-        assert_eq!(state.vector_lane(Vgpr(8), 0), Value::Bit(true));
+    let covers = |here, there| {
+        let found = scalar_covers(6, here, there);
+        assert_eq!(lane_covers(here, there), found);
+        found
+    };
+    let [off, on] = [false, true].map(Value::Bit);
+    assert!(covers(bit_of(p), on) && covers(on, bit_of(p)));
+    assert!(covers(bit_of(p).not(), off) && !covers(bit_of(p).not(), on));
+    assert!(!covers(bit_of(scalar(5)), on) && covers(Value::Unknown, on));
+    let [none, five, all] = [0, 5, u32::MAX].map(Value::Word);
+    assert!(!covers(all, on) && !covers(on, none) && !covers(off, all));
+    assert!(!covers(on, five) && !covers(off, five));
+    for (mask, constant) in [(on, all), (off, none), (bit_of(p), all)] {
+        assert!(lane_covers(mask, constant) && !scalar_covers(6, mask, constant));
     }
+    let address = Value::initial(q);
+    assert!(!scalar_covers(33, address, on) && !scalar_covers(33, on, address));
+    assert!(scalar_covers(33, address, address));
 }

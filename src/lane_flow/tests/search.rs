@@ -106,7 +106,7 @@ fn a_search_that_paused_does_not_contradict_one_that_did_not() {
             half: 0,
         };
         let (mut left, mut decisions) = (Left::of(1 << 20, 1 << 20), Decisions::default());
-        let mut search = at.flow.search_from(at.index, Goal::On, &decisions);
+        let mut search = at.flow.search_from(at.index, Goal::On);
         let answer =
             (0..32).find_map(
                 |n| match at.flow.go_on(&mut search, place, &decisions, &mut left) {
@@ -121,7 +121,7 @@ fn a_search_that_paused_does_not_contradict_one_that_did_not() {
             continue;
         }
         paused += 1;
-        let mut search = at.flow.search_from(at.index, Goal::On, &decisions);
+        let mut search = at.flow.search_from(at.index, Goal::On);
         let again = at.flow.go_on(&mut search, place, &decisions, &mut left);
         match (answer, again) {
             (Some(one), Ok(other)) if one == other => equal += 1,
