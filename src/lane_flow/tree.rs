@@ -148,7 +148,7 @@ struct Visit<'t> {
     /// The number of instructions that were followed to find all nodes above.
     cost: usize,
     /// The search that paused above the node. `None` if that was for an earlier question.
-    search: Option<Search>,
+    search: Option<Box<Search>>,
 }
 
 impl Source<'_, '_> {
@@ -193,7 +193,7 @@ fn expand(
         return too_much;
     }
     if visit.search.is_none() {
-        visit.search = source.search_again(decisions, visit.cost);
+        visit.search = source.search_again(decisions, visit.cost).map(Box::new);
     }
     let Some(search) = &mut visit.search else {
         return too_much;
