@@ -5,10 +5,7 @@ use core::fmt;
 
 use crate::arch::{ScratchAddressing, WaveSize};
 use crate::isa::MachineRegister;
-use crate::machine_flow::{Row, bit};
-
-/// The registers that stack addresses are relative to, `s32` to `s34`, one bit per number.
-pub(super) const STACK_BITS: u128 = 0b111 << 32;
+use crate::machine_flow::{Row, STACK_REGISTERS};
 
 /// A dword of scratch for each lane, relative to the contents of a scalar register at the stop.
 #[non_exhaustive]
@@ -93,7 +90,7 @@ pub enum DwordPlace {
 impl DwordPlace {
     /// Returns true for a register that stack addresses are relative to.
     pub(super) fn is_stack_register(self) -> bool {
-        matches!(self, DwordPlace::Scalar(register) if bit(register) & STACK_BITS != 0)
+        matches!(self, DwordPlace::Scalar(register) if STACK_REGISTERS.contains(&register))
     }
 }
 

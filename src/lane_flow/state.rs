@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use core::ops::{Deref, DerefMut};
 
-use super::place::{DwordPlace, STACK_BITS, Slot};
+use super::place::{DwordPlace, Slot};
 use super::value::{Decisions, Value};
 use super::vector::Vector;
 use crate::flat::Flat;
 use crate::isa::MachineRegister;
 use crate::machine_flow::{Lanes as _, Machine, bit};
+
+/// The registers that stack addresses are relative to, `s32` to `s34`, one bit per number.
+const STACK_BITS: u128 = 0b111 << 32;
 
 /// The lanes of one half of a wave, 0 or 1, before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
