@@ -12,6 +12,8 @@
 
 #[path = "print/arithmetic.rs"]
 mod arithmetic;
+#[path = "print/bases.rs"]
+mod bases;
 #[path = "print/cxx.rs"]
 mod cxx;
 #[path = "print/hostile.rs"]

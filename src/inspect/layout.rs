@@ -12,9 +12,12 @@ use crate::debug_info::{DieId, Question};
 use crate::display::{Pointee, shape};
 use crate::error::{Error, ErrorKind, Result};
 use crate::eval::{
-    BaseTypeEncoding, Context, LaneFocus, LocationAttribute, Outcome, ResultKind, evaluate, locate,
+    BaseTypeEncoding, Context, ExpressionBytes, LaneFocus, LocationAttribute, Outcome, Reading,
+    ResultKind, Unit, evaluate, locate,
 };
-use crate::location::{Access, Bits, Location, Storage, read, read_value};
+use crate::expr::{Builder, Operation, operations};
+use crate::location::{Access, Arena, Bits, Location, Storage, read, read_value};
+use fallible_iterator::FallibleIterator;
 
 /// The type of a variable in each lane, if it is laid out at run time.
 #[derive(Clone, Debug, Default)]
@@ -258,6 +261,10 @@ impl<'p> FrameContext<'_, 'p, '_> {
             Question::Stored(location, byte_size) => self.number_at(&location, byte_size, within),
             Question::Member(expression) => {
                 let object = within.context.object.unwrap_or(Location::UNDEFINED);
+                let expression = match self.stop().options().reading {
+                    Reading::Strict => expression,
+                    Reading::Tolerant => in_any_storage(expression, self.stop().arena()),
+                };
                 let context = Context {
                     initial_stack: &[Outcome::Location(object)],
                     ..within.context
@@ -324,6 +331,37 @@ impl<'p> FrameContext<'_, 'p, '_> {
         let bits = read_value(&location, bit_size, &access)?;
         Ok(bits.cast_signed())
     }
+}
+
+/// Returns the location of a member whose object may be in any storage. Compilers add the distance to the address with `DW_OP_plus`, which takes only
+/// an address in the default address space. `DW_OP_LLVM_offset` gives the same location there, and takes any location, such as one in the private
+/// memory of a lane. Source: HET 2.4.
+fn in_any_storage<'p>(
+    expression: ExpressionBytes<'p>,
+    arena: &'p Arena<'p>,
+) -> ExpressionBytes<'p> {
+    let unit = Unit {
+        encoding: expression.unit.encoding.in_memory(),
+        ..expression.unit
+    };
+    let rewritten = || {
+        let items: Vec<_> = operations(expression.bytes, expression.unit.encoding).collect()?;
+        let mut builder = Builder::with_initial_stack(unit.encoding, 1);
+        let last = items.len().checked_sub(1);
+        for (number, item) in items.iter().enumerate() {
+            builder.push(match (item.operation, Some(number) == last) {
+                (Operation::Plus, true) => Operation::Offset,
+                (operation, _) => operation,
+            })?;
+        }
+        builder.finish()
+    };
+    // What cannot be rewritten is evaluated as it is, and reports what is wrong with it.
+    rewritten().map_or(expression, |bytes| ExpressionBytes {
+        bytes: arena.keep(&bytes),
+        unit,
+        ..expression
+    })
 }
 
 /// Returns the distance in bits from `object` to a member, in the same storage.

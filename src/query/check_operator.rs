@@ -333,9 +333,14 @@ impl Checker<'_, '_, '_, '_> {
             )));
         }
         let (left, right, space) = match (self.pointer(left), self.pointer(right)) {
-            (Some(one), Some(other)) if one.space == other.space => (left, right, one.space),
-            // The pointers are compared as generic addresses.
-            (Some(_), Some(_)) => (left, right, AddressSpace::Generic),
+            (Some(one), Some(other)) => {
+                let (left, right) = self.pointers_to_common_class((left, one), (right, other))?;
+                match one.space == other.space {
+                    true => (left, right, one.space),
+                    // The pointers are compared as generic addresses.
+                    false => (left, right, AddressSpace::Generic),
+                }
+            }
             (Some(pointer), None) if self.is_integer(right) => {
                 (left, self.address_like(right, pointer, left), pointer.space)
             }
@@ -501,6 +506,10 @@ impl Checker<'_, '_, '_, '_> {
         {
             return Ok(self.null_pointer(pointer, to));
         }
+        let operand = match (self.pointer(operand), target) {
+            (Some(from), Class::Pointer(to)) => self.related_pointer(operand, from, to)?,
+            (_, _) => operand,
+        };
         Ok(self.value(Calculation::Cast(operand), to))
     }
 

@@ -12,6 +12,9 @@ use crate::nearest::Nearest;
 /// The maximum number of records that are searched for one name.
 const RECORDS: usize = 4096;
 
+/// The maximum number of base classes of base classes on the way to one.
+const LEVELS: usize = 64;
+
 /// A step on the way to a member.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Hop {
@@ -23,6 +26,23 @@ pub(super) enum Hop {
 
 /// The path to a member: the steps from the outermost record.
 pub(super) type MemberPath = Vec<Hop>;
+
+/// A base class of a class, directly or through other base classes.
+#[derive(Clone, Debug)]
+pub(super) struct Base {
+    pub(super) ty: TypeId,
+    pub(super) path: MemberPath,
+    /// The distance from the start of the derived class, in bytes. `None` if the way leads through a virtual base class.
+    pub(super) offset: Option<u64>,
+}
+
+/// The base classes of one type.
+pub(super) enum Bases {
+    None,
+    One(Base),
+    /// There is more than one, or too many records for a search.
+    Several,
+}
 
 /// Returns the members of a structure, class or union, through typedefs and qualifiers. Empty for other types.
 pub(super) fn members_of(table: &TypeTable, id: TypeId) -> &[Member] {
@@ -69,6 +89,50 @@ pub(super) fn find_constant(table: &TypeTable, record: TypeId, name: &str) -> Op
         waiting = inner;
     }
     None
+}
+
+/// Returns the base class of a record that has the type `base`. Classes of the same name are the same class (C++20 [basic.def.odr]), because each unit
+/// describes it again.
+pub(super) fn find_bases(table: &TypeTable, record: TypeId, base: TypeId) -> Bases {
+    let wanted = shape::resolve(table, base).ty;
+    let is_wanted = |id: TypeId| {
+        let ty = shape::resolve(table, id).ty;
+        core::ptr::eq(ty, wanted) || wanted.name.is_some() && ty.name == wanted.name
+    };
+    let mut found: Option<Base> = None;
+    let mut waiting = vec![Base {
+        ty: record,
+        path: MemberPath::new(),
+        offset: Some(0),
+    }];
+    // A virtual base class is one object, however many ways lead to it.
+    let mut seen = BTreeSet::new();
+    let mut records = 0;
+    while let Some(derived) = waiting.pop() {
+        for (index, member) in members_of(table, derived.ty).iter().enumerate() {
+            let is_virtual = member.bit_offset.is_none();
+            if !member.is_base || is_virtual && !seen.insert(shape::named(table, member.ty)) {
+                continue;
+            }
+            let own = member.bit_offset.map(|bits| bits / 8);
+            let inner = Base {
+                ty: member.ty,
+                path: longer(&derived.path, &[Hop::Member(index)]),
+                offset: derived.offset.zip(own).and_then(|(a, b)| a.checked_add(b)),
+            };
+            records += 1;
+            let is_large = records > RECORDS || inner.path.len() > LEVELS;
+            if is_large || found.is_some() && is_wanted(inner.ty) {
+                return Bases::Several;
+            }
+            if is_wanted(inner.ty) {
+                found = Some(inner);
+            } else {
+                waiting.push(inner);
+            }
+        }
+    }
+    found.map_or(Bases::None, Bases::One)
 }
 
 /// Returns the member called `name` of a record, with its path. `nearest` receives the names of all members that were compared.

@@ -35,6 +35,7 @@
 
 mod calculate;
 mod check;
+mod check_class;
 mod check_name;
 mod check_object;
 mod check_operator;

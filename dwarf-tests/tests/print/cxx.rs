@@ -9,16 +9,16 @@ use std::path::PathBuf;
 use dwarf_tests::{fixture, hetdwarf};
 use serde_json::{Value, json};
 
-const LANES: i64 = 32;
+pub(crate) const LANES: i64 = 32;
 /// The address of a lane's private memory in the generic address space.
-const PRIVATE: u64 = 0x2_0000_0000_0000;
-const LOAD: u64 = 0x10_0000;
+pub(crate) const PRIVATE: u64 = 0x2_0000_0000_0000;
+pub(crate) const LOAD: u64 = 0x10_0000;
 
 /// The scratch of a wave, filled lane by lane. The frame starts at 0, because s33 is 0.
-struct Scratch(Vec<u8>);
+pub(crate) struct Scratch(Vec<u8>);
 
 impl Scratch {
-    fn new() -> Scratch {
+    pub(crate) fn new() -> Scratch {
         // The initial bytes are not 0, so that unwritten memory is detected.
         Scratch(vec![0xa5; 0x400 * 32])
     }
@@ -31,21 +31,21 @@ impl Scratch {
         }
     }
 
-    fn ints(&mut self, lane: i64, address: usize, values: &[i64]) {
+    pub(crate) fn ints(&mut self, lane: i64, address: usize, values: &[i64]) {
         for (index, value) in values.iter().enumerate() {
             self.put(lane, address + index * 4, &(*value as i32).to_le_bytes());
         }
     }
 
-    fn long(&mut self, lane: i64, address: usize, value: u64) {
+    pub(crate) fn long(&mut self, lane: i64, address: usize, value: u64) {
         self.put(lane, address, &value.to_le_bytes());
     }
 }
 
-/// Evaluates expressions for a wave that stopped at `pc`.
-fn expressions<'t>(
+/// Evaluates expressions for a wave that stopped at `pc` of a fixture's object.
+pub(crate) fn expressions<'t>(
     name: &str,
-    pc: u64,
+    (object, pc): (&Object, u64),
     scratch: Scratch,
     texts: impl Iterator<Item = &'t str>,
 ) -> Vec<Value> {
@@ -55,22 +55,20 @@ fn expressions<'t>(
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     };
-    let word = |address: u64, value: i32| json!({"space": "none", "address": format!("{:#x}", LOAD + address), "bytes": hex(&value.to_le_bytes())});
-    // The addresses are llvm-nm's for _ZN4geom5Named5countE, _ZN4geom5levelE, level and _ZL6hidden.
+    let word = |(address, value): &(u64, i32)| json!({"space": "none", "address": format!("{:#x}", LOAD + address), "bytes": hex(&value.to_le_bytes())});
+    let private = json!({"space": "private_wave", "address": "0x0", "bytes": hex(&scratch.0)});
+    let memory: Vec<Value> = object.words.iter().map(word).chain([private]).collect();
     let snapshot = json!({
         "format": "hetdwarf-wave/1", "target": "gfx1100", "wave_size": 32,
         "pc": format!("{:#x}", LOAD + pc), "load_address": format!("{LOAD:#x}"),
         "registers": {"exec": "0xffffffff", "s33": "0x0"},
-        "memory": [
-            {"space": "private_wave", "address": "0x0", "bytes": hex(&scratch.0)},
-            word(COUNT, 7), word(GEOM_LEVEL, 3), word(LEVEL, 4), word(HIDDEN, 5),
-        ],
+        "memory": memory,
         "apertures": {"shared_base": "0x1000000000000", "private_base": format!("{PRIVATE:#x}")},
     });
     let wave: PathBuf =
         std::env::temp_dir().join(format!("hetdwarf-{name}-{}.json", std::process::id()));
     std::fs::write(&wave, snapshot.to_string()).unwrap();
-    let object = fixture("print/cxx.hsaco");
+    let object = fixture(object.path);
     let path = |path: &PathBuf| path.to_str().unwrap().to_owned();
     let mut arguments = vec!["print".to_owned(), path(&object)];
     arguments.extend(["--format", "json", "--wave"].map(str::to_owned));
@@ -83,19 +81,26 @@ fn expressions<'t>(
     document["expressions"].as_array().unwrap().clone()
 }
 
-const COUNT: u64 = 0x4730;
-const GEOM_LEVEL: u64 = 0x4734;
-const LEVEL: u64 = 0x4738;
-const HIDDEN: u64 = 0x473c;
+/// An object of the fixtures, and words of its global memory with their addresses.
+pub(crate) struct Object {
+    pub(crate) path: &'static str,
+    pub(crate) words: &'static [(u64, i32)],
+}
+
+/// The addresses are llvm-nm's for _ZN4geom5Named5countE, _ZN4geom5levelE, level and _ZL6hidden.
+const OBJECT: Object = Object {
+    path: "print/cxx.hsaco",
+    words: &[(0x4730, 7), (0x4734, 3), (0x4738, 4), (0x473c, 5)],
+};
 
 /// An expression, its type and its value in a lane.
-type Row = (&'static str, &'static str, fn(i64) -> String);
+pub(crate) type Row = (&'static str, &'static str, fn(i64) -> String);
 
-fn text(value: impl ToString) -> String {
+pub(crate) fn text(value: impl ToString) -> String {
     value.to_string()
 }
 
-fn check(rows: &[Row], answers: &[Value]) {
+pub(crate) fn check(rows: &[Row], answers: &[Value]) {
     let mut wrong = Vec::new();
     assert_eq!(rows.len(), answers.len());
     for ((expression, ty, value), answer) in rows.iter().zip(answers) {
@@ -210,7 +215,10 @@ fn members_references_and_names_are_those_of_cxx() {
         scratch.ints(lane, 0x280, &[lane, 2 * lane, 3 * lane]);
     }
     let texts = SCALED.iter().map(|(text, ..)| *text);
-    check(SCALED, &expressions("scaled", 0x24ec, scratch, texts));
+    check(
+        SCALED,
+        &expressions("scaled", (&OBJECT, 0x24ec), scratch, texts),
+    );
 }
 
 /// The rows for `chain` in its loop. DW_AT_location: head +8, n +16, sum +20, p +40. Node: next 0, value 8.
@@ -244,7 +252,10 @@ fn lists_are_followed_in_each_lane() {
         scratch.ints(lane, 0x318, &[20 - lane]);
     }
     let texts = CHAIN.iter().map(|(text, ..)| *text);
-    check(CHAIN, &expressions("chain", 0x1800, scratch, texts));
+    check(
+        CHAIN,
+        &expressions("chain", (&OBJECT, 0x1800), scratch, texts),
+    );
 }
 
 #[test]
@@ -265,7 +276,7 @@ fn what_cxx_forbids_is_an_error() {
         ("p", "unknown-name"),
     ];
     let texts = faults.iter().map(|(text, _)| *text);
-    let answers = expressions("faults", 0x24ec, Scratch::new(), texts);
+    let answers = expressions("faults", (&OBJECT, 0x24ec), Scratch::new(), texts);
     for ((text, kind), answer) in faults.iter().zip(answers) {
         assert_eq!(answer["error"]["kind"], *kind, "{text}: {answer}");
     }
