@@ -31,6 +31,8 @@ const FAULTS: &[(u8, &str, &str)] = &[
     (10, "abbrev-attribute-twice", "DW_AT_stmt_list twice"),
     (11, "abbrev-form",            "DW_AT_decl_file of abbreviation 3 has DW_FORM_string"),
     (12, "scope-outside",          "not all inside its function"),
+    (13, "scope-outside",          "not all inside the entry around it"),
+    (14, "loc-reference-kind",     "DW_AT_abstract_origin of DW_TAG_formal_parameter refers to the DW_TAG_variable"),
 ];
 
 #[test]

@@ -58,8 +58,10 @@ pub(super) struct Nest {
     /// The depth of the entry; 0 for the root of a unit.
     depth: usize,
     tag: DwTag,
-    /// The address ranges, sorted and merged; empty for a unit without ranges.
+    /// The address ranges, sorted and merged.
     ranges: Vec<Range<u64>>,
+    /// True for a unit that does not say where its code is.
+    is_silent: bool,
     /// The code of the direct children, by start address.
     inside: BTreeMap<u64, Inside>,
 }
@@ -109,11 +111,15 @@ impl<'a> UnitCheck<'_, '_, 'a> {
         if !SCOPES.contains(&die.tag()) || self.has_no_skeleton {
             return Ok(());
         }
-        let ranges = self.code_of(die)?;
-        let is_dropped = |range: &Range<u64>| self.subject.is_dropped(range.start);
+        let code = self.code_of(die)?;
         // A unit may lack ranges. The functions in it are then still compared with each other.
-        let is_silent = ranges.is_empty() && die.depth() == 0;
-        if ranges.is_empty() && !is_silent || ranges.iter().any(is_dropped) {
+        let is_silent = die.depth() == 0 && code.as_ref().is_none_or(Vec::is_empty);
+        if code.is_none() && !is_silent {
+            return Ok(());
+        }
+        let ranges = code.unwrap_or_default();
+        let is_dropped = |range: &Range<u64>| self.subject.is_dropped(range.start);
+        if ranges.iter().any(is_dropped) {
             return Ok(());
         }
         self.keep(ranges.len() as u64 * size_of::<[Inside; 2]>() as u64)?;
@@ -128,25 +134,28 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             depth: die.depth(),
             tag: die.tag(),
             ranges: merged(ranges),
+            is_silent,
             inside: BTreeMap::new(),
         });
         Ok(())
     }
 
-    /// Returns the code of an entry without empty ranges, and reports ranges that end before they start. `range_list` reports unreadable lists.
-    fn code_of(&mut self, die: &Die<'a>) -> Result<Vec<Range<u64>>> {
+    /// Returns the code of an entry without empty ranges, and reports ranges that end before they start. `range_list` reports unreadable lists. Returns
+    /// `None` if the entry does not say where its code is, or a linker dropped it.
+    fn code_of(&mut self, die: &Die<'a>) -> Result<Option<Vec<Range<u64>>>> {
         let mut ranges = Vec::new();
         let value = |name| self.info.value(die, die.attribute(name)?).ok();
         if let Some(list) = value(DW_AT_ranges) {
             let DieValue::RangeList(offset) = list else {
-                return Ok(ranges);
+                return Ok(None);
             };
             let meter = self.meter;
-            let (mut backwards, mut full) = (None, Ok(()));
+            let (mut backwards, mut full, mut is_dropped) = (None, Ok(()), false);
             let read = self
                 .info
                 .for_each_listed(die.id(), offset, meter, |listed| {
                     let range = listed.range;
+                    is_dropped |= listed.is_discarded;
                     if range.start > range.end && !listed.is_discarded {
                         backwards.get_or_insert(range);
                     } else if range.start < range.end && !listed.is_discarded {
@@ -161,29 +170,35 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             meter.release(size_of_val(ranges.as_slice()) as u64);
             full?;
             if read.is_ok()
-                && let Some(range) = backwards
+                && let Some(range) = &backwards
             {
-                self.backwards(die, &range);
+                self.backwards(die, range);
             }
-            return Ok(ranges);
+            let is_known = read.is_ok() && backwards.is_none() && !is_dropped;
+            return Ok((is_known || !ranges.is_empty()).then_some(ranges));
         }
         let (Some(DieValue::Address(low)), Some(high)) =
             (value(DW_AT_low_pc), value(DW_AT_high_pc))
         else {
-            return Ok(ranges);
+            return Ok(None);
         };
         let range = match high {
             DieValue::Address(high) => low..high,
             DieValue::Unsigned(length) => low..low.wrapping_add(length),
             DieValue::Signed(length) => low..low.wrapping_add_signed(length),
-            _ => return Ok(ranges),
+            _ => return Ok(None),
         };
+        if self.subject.is_dropped(low) {
+            return Ok(None);
+        }
         if range.start > range.end {
             self.backwards(die, &range);
-        } else if range.start < range.end {
+            return Ok(None);
+        }
+        if range.start < range.end {
             ranges.push(range);
         }
-        Ok(ranges)
+        Ok(Some(ranges))
     }
 
     fn backwards(&mut self, die: &Die<'a>, range: &Range<u64>) {
@@ -203,9 +218,8 @@ impl<'a> UnitCheck<'_, '_, 'a> {
             return;
         };
         let is_nested = die.tag() == DW_TAG_subprogram && nest.tag == DW_TAG_subprogram;
-        let is_silent = nest.ranges.is_empty();
         let outside = ranges.iter().find(|range| !contains(&nest.ranges, range));
-        if let Some(range) = outside.filter(|_| !is_nested && !is_silent)
+        if let Some(range) = outside.filter(|_| !is_nested && !nest.is_silent)
             && self.summary.count(&OUTSIDE)
         {
             let around = if nest.tag == DW_TAG_subprogram {

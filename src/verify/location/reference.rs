@@ -91,6 +91,7 @@ enum Wanted {
     Same,
     /// A variable, parameter, constant or member.
     Object,
+    Parameter,
     Unit,
 }
 
@@ -310,6 +311,8 @@ fn wanted(tag: DwTag, name: DwAt) -> Wanted {
     let is_same = *wanted == Wanted::Same;
     if is_same && SUBPROGRAMS.contains(&tag) {
         Wanted::Subprogram
+    } else if is_same && tag == DW_TAG_formal_parameter {
+        Wanted::Parameter
     } else if is_same && OBJECTS.contains(&tag) {
         Wanted::Object
     } else if is_same || (*wanted == Wanted::Unit && tag != DW_TAG_imported_unit) {
@@ -365,6 +368,7 @@ impl Wanted {
             Wanted::Type => tag.0 >= DW_TAG_lo_user.0 || TYPES.contains(&tag),
             Wanted::Subprogram => SUBPROGRAMS.contains(&tag),
             Wanted::Object => OBJECTS.contains(&tag),
+            Wanted::Parameter => tag == DW_TAG_formal_parameter,
             Wanted::Unit => UNITS.contains(&tag),
         }
     }
@@ -375,6 +379,7 @@ impl Wanted {
             Wanted::Type => "a type",
             Wanted::Subprogram => "a subprogram",
             Wanted::Object => "a variable, parameter, constant or member",
+            Wanted::Parameter => "a parameter",
             Wanted::Unit => "a unit",
         }
     }
