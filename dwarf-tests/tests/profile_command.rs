@@ -256,6 +256,23 @@ fn executions_and_samples_are_not_added() {
     }
 }
 
+/// Profilers write a run as JSON and as CSV: the sum would be twice the number of its samples.
+#[test]
+fn two_forms_of_a_run_are_not_added() {
+    let folder = profiles("stochastic");
+    for forms in [
+        ["4242_results.json", "4242_pc_sampling_stochastic.csv"],
+        ["code.json", "stats_ui_output_agent_4242_dispatch_1.csv"],
+    ] {
+        let [one, other] = forms.map(|name| folder.join(name).into_os_string());
+        for files in [[&one, &other], [&other, &one]] {
+            let ran = hetdwarf(["profile".into(), files[0].clone(), files[1].clone()]);
+            assert_eq!(ran.status, 2, "{}", ran.out);
+            assert!(ran.err.contains("give one of them"), "{}", ran.err);
+        }
+    }
+}
+
 /// rocprofv3 saves code objects beside the folder of a thread trace, not in it.
 #[test]
 fn saved_code_objects_are_beside_the_folder_of_a_thread_trace() {

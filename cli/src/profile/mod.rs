@@ -34,6 +34,8 @@ use recording::{ListedObject, Recording};
 
 /// The reason why files of two kinds are refused.
 const MIXED: &str = "executions of a thread trace and samples are counted differently: ask for them in two commands";
+/// The reason why files of two forms are refused.
+const TWICE: &str = "JSON and CSV files may have the same samples, because profilers write a run in both forms: give one of them, or ask for them in two commands";
 /// The most rows that are printed as text.
 const ROWS: usize = 40;
 
@@ -47,10 +49,20 @@ pub(crate) fn run(
     let mut recording = Recording::default();
     let mut length = 0;
     let mut is_damaged = false;
+    // True for JSON.
+    let mut forms = BTreeSet::new();
     for path in &arguments.files {
-        length += read(path, &mut recording, &limits, &mut is_damaged)?;
+        let before = recording.samples.count();
+        let read = read(path, &mut recording, &limits, &mut is_damaged)?;
+        length += read.length;
+        if recording.samples.count() > before {
+            forms.insert(read.is_json);
+        }
         if recording.is_trace && recording.is_sampled {
             return Err(Failure::in_file(path, MIXED));
+        }
+        if forms.len() > 1 {
+            return Err(Failure::in_file(path, TWICE));
         }
     }
     let used = used_objects(&recording);
@@ -153,13 +165,20 @@ fn all<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<Untrusted<'static>> {
     texts.map(|text| Untrusted::from(text.clone())).collect()
 }
 
-/// Reads a profiler's file. Returns its length.
+/// The facts about a profiler's file.
+struct ReadFile {
+    /// The length in bytes.
+    length: u64,
+    is_json: bool,
+}
+
+/// Reads a profiler's file.
 fn read(
     path: &Path,
     recording: &mut Recording,
     limits: &Limits,
     is_damaged: &mut bool,
-) -> Result<u64, Failure> {
+) -> Result<ReadFile, Failure> {
     let place = |error: &dyn core::fmt::Display| Failure::in_file(path, error);
     let bytes = Contents::open(path, Input::Profile).map_err(|error| place(&error))?;
     if bytes.starts_with(b"SQLite format 3") {
@@ -199,7 +218,8 @@ fn read(
             ));
         }
     }
-    Ok(length)
+    let is_json = first == Some(&b'{');
+    Ok(ReadFile { length, is_json })
 }
 
 /// Returns the code objects that have samples.
