@@ -229,6 +229,29 @@ impl<'a> DebugInfo<'a> {
         self.lines_of(unit).map(|table| table.map(Arc::clone))
     }
 
+    /// Returns the errors of the line tables that were needed until now. Answers for people do not have the lines of these tables, and are otherwise
+    /// complete.
+    #[must_use]
+    pub fn line_problems(&self) -> Vec<Error> {
+        let known = lock(&self.lines);
+        let problem = |table: &Result<Arc<LineTable<'_>>>| match table {
+            Ok(table) => table.executed.get()?.broken.clone(),
+            Err(error) => Some(error.clone()),
+        };
+        known.tables.values().filter_map(problem).collect()
+    }
+
+    /// Returns the line table of a unit. A malformed one is as good as none.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    pub(crate) fn lines_if_readable(&self, unit: UnitId) -> Result<Option<&Arc<LineTable<'a>>>> {
+        match self.lines_of(unit) {
+            Err(error) if !error.is_limit() => Ok(None),
+            found => found,
+        }
+    }
+
     /// Returns a reference to the line table of a unit.
     pub(super) fn lines_of(&self, unit: UnitId) -> Result<Option<&Arc<LineTable<'a>>>> {
         let read = || {

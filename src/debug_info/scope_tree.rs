@@ -166,10 +166,7 @@ impl<'a> DebugInfo<'a> {
 
     /// Returns the scopes of the function at `id`, or `None` if its entries must be walked instead.
     pub(super) fn scope_tree(&self, id: DieId) -> Option<&ScopeTree<'a>> {
-        let entry = self.index(id.unit).ok()?.function_at(id)?;
-        let read = || self.read_ahead(|meter| self.read_scope_tree(id, meter));
-        let tree = entry.tree.get_or_init(|| read().flatten());
-        tree.as_deref()
+        self.scope_tree_of(self.index(id.unit).ok()?.function_at(id)?)
     }
 
     /// Returns the name of a function, or of the function around another scope.
@@ -206,7 +203,11 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// Reads the scopes of a function. Returns `None` if they do not nest, or are too far apart.
-    fn read_scope_tree(&self, id: DieId, meter: &Meter) -> Result<Option<Box<ScopeTree<'a>>>> {
+    pub(super) fn read_scope_tree(
+        &self,
+        id: DieId,
+        meter: &Meter,
+    ) -> Result<Option<Box<ScopeTree<'a>>>> {
         let mut walk = self.walk(id)?;
         let mut scopes: Vec<ScopeNode<'a>> = Vec::new();
         let mut objects = Vec::new();

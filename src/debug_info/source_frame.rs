@@ -4,6 +4,7 @@
 //! [`line_at`](DebugInfo::line_at), as far as a backtrace needs them. Names and paths are read on demand. Source: DWARF 5 §3.3.8.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::DebugInfo;
 use super::id::{DieId, UnitId};
@@ -147,37 +148,52 @@ impl<'a> DebugInfo<'a> {
         pc: u64,
         meter: &Meter,
     ) -> Result<SourceFrames<'_, 'a>> {
-        let place = self.place_of(pc)?.map(|(place, ..)| place);
-        self.frames_from(pc, place, meter)
+        let Some(unit) = self.find_unit(pc)? else {
+            return Ok(self.no_frames());
+        };
+        let place = self.place_in(unit, self.lines_of(unit)?, pc);
+        self.frames_from((unit, pc), place.map(|(place, ..)| place), meter)
     }
 
     /// Returns the frames of [`source_frames`](DebugInfo::source_frames). If the address has line 0, the innermost frame gets the place of the
-    /// nearest row before it with a line. That row must be in the same function and inlined call ([`SourceFrame::is_approximate`]).
+    /// nearest row before it with a line. That row must be in the same function and inlined call ([`SourceFrame::is_approximate`]). A line table that
+    /// cannot be read gives no place, and its error is one of [`line_problems`](DebugInfo::line_problems).
     ///
     /// * `symbol`: returns the start of the ELF symbol that covers the code. Called for code without a function entry.
     ///
     /// # Errors
-    /// Fails like `source_frames`, or if the cost exceeds `meter`.
+    /// Fails like `source_frames`, except for a line table, or if the cost exceeds `meter`.
     pub(crate) fn source_frames_near(
         &self,
         pc: u64,
         symbol: impl FnOnce() -> Option<u64>,
         meter: &Meter,
     ) -> Result<SourceFrames<'_, 'a>> {
-        let place = match self.place_of(pc)? {
+        let Some(unit) = self.find_unit(pc)? else {
+            return Ok(self.no_frames());
+        };
+        let place = match self.place_in(unit, self.lines_if_readable(unit)?, pc) {
             Some((place, table, found)) if place.line == 0 => {
                 let rows = table.rows_before(found);
-                let before = self.place_before(pc, rows, symbol, meter)?;
+                let before = self.place_before((unit, pc), rows, symbol, meter)?;
                 Some(before.unwrap_or(place))
             }
             found => found.map(|(place, ..)| place),
         };
-        self.frames_from(pc, place, meter)
+        self.frames_from((unit, pc), place, meter)
+    }
+
+    fn no_frames(&self) -> SourceFrames<'_, 'a> {
+        SourceFrames {
+            info: self,
+            place: None,
+            rest: Rest::None,
+        }
     }
 
     fn frames_from(
         &self,
-        pc: u64,
+        (unit, pc): (UnitId, u64),
         place: Option<Place>,
         meter: &Meter,
     ) -> Result<SourceFrames<'_, 'a>> {
@@ -186,13 +202,13 @@ impl<'a> DebugInfo<'a> {
             place,
             rest,
         };
-        let Some(entry) = self.function_entry(pc)? else {
+        let Some(entry) = self.function_entry_in(unit, pc)? else {
             return Ok(frames(match place {
                 Some(_) => Rest::NoFunction,
                 None => Rest::None,
             }));
         };
-        if let Some(tree) = self.scope_tree(entry.id) {
+        if let Some(tree) = self.scope_tree_of(entry) {
             return Ok(frames(Rest::Scopes(tree, tree.innermost_function(pc))));
         }
         let function = self.function(entry.id)?;
@@ -220,32 +236,30 @@ impl<'a> DebugInfo<'a> {
         Ok(frames(Rest::Read(read.into_iter())))
     }
 
-    /// Returns the place of the row of `pc`, and the row with its table.
-    fn place_of(&self, pc: u64) -> Result<Option<(Place, &LineTable<'a>, FoundRow)>> {
-        let Some(unit) = self.find_unit(pc)? else {
-            return Ok(None);
-        };
-        let Some(table) = self.lines_of(unit)? else {
-            return Ok(None);
-        };
-        let found = self.row_at(table, pc);
-        let row = found.and_then(|found| Some((found, table.row_of(found)?)));
-        Ok(row.map(|(found, row)| (Place::of_row(unit, &row, false), &**table, found)))
+    /// Returns the place of the row of `pc` in a unit, and the row with its table.
+    fn place_in<'d>(
+        &'d self,
+        unit: UnitId,
+        table: Option<&'d Arc<LineTable<'a>>>,
+        pc: u64,
+    ) -> Option<(Place, &'d LineTable<'a>, FoundRow)> {
+        let table = table?;
+        let found = self.row_at(table, pc)?;
+        let row = table.row_of(found)?;
+        Some((Place::of_row(unit, &row, false), table, found))
     }
 
     /// Returns the place of the last of `rows` with a line that is in the same function and inlined call as `pc`.
     fn place_before(
         &self,
-        pc: u64,
+        (unit, pc): (UnitId, u64),
         rows: impl DoubleEndedIterator<Item = Row>,
         symbol: impl FnOnce() -> Option<u64>,
         meter: &Meter,
     ) -> Result<Option<Place>> {
-        let Some(unit) = self.find_unit(pc)? else {
-            return Ok(None);
-        };
-        let entry = self.function_entry(pc)?.map(|entry| entry.id);
-        let tree = entry.and_then(|entry| self.scope_tree(entry));
+        let found = self.function_entry_in(unit, pc)?;
+        let tree = found.and_then(|entry| self.scope_tree_of(entry));
+        let entry = found.map(|entry| entry.id);
         // Rows that begin before this address belong to another function.
         let first = match (entry, tree) {
             (Some(_), Some(_)) => Some(0),

@@ -115,9 +115,18 @@ impl<'a> DebugInfo<'a> {
 
     /// Returns the entry of the function whose code contains `pc`.
     pub(super) fn function_entry(&self, pc: u64) -> Result<Option<&FunctionEntry<'a>>> {
-        let Some(unit) = self.find_unit(pc)? else {
-            return Ok(None);
-        };
+        match self.find_unit(pc)? {
+            Some(unit) => self.function_entry_in(unit, pc),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the entry of the function that contains an address of a unit.
+    pub(super) fn function_entry_in(
+        &self,
+        unit: UnitId,
+        pc: u64,
+    ) -> Result<Option<&FunctionEntry<'a>>> {
         let index = self.index(unit)?;
         let number = index.functions.get(pc);
         let entry = number.and_then(|number| index.function_entries.get(number as usize));
@@ -126,6 +135,16 @@ impl<'a> DebugInfo<'a> {
             (None, Some(error)) => Err(error.clone()),
             (None, None) => Ok(None),
         }
+    }
+
+    /// Returns the scopes of a function that was found in an index.
+    pub(super) fn scope_tree_of<'d>(
+        &'d self,
+        entry: &'d FunctionEntry<'a>,
+    ) -> Option<&'d ScopeTree<'a>> {
+        let read = || self.read_ahead(|meter| self.read_scope_tree(entry.id, meter));
+        let tree = entry.tree.get_or_init(|| read().flatten());
+        tree.as_deref()
     }
 
     /// Returns all functions with code of a unit and of the partial units it imports, in the order of their

@@ -331,8 +331,9 @@ impl<'c, 'a> Given<'c, 'a> {
         else {
             return Ok(None);
         };
-        let table = self.program.info().line_table(self.function.die.unit)?;
-        let end = table.and_then(|table| prologue_end(&table, &range));
+        let info = self.program.info();
+        let table = info.lines_if_readable(self.function.die.unit)?;
+        let end = table.and_then(|table| prologue_end(table, &range));
         let start = first.addresses.start;
         let is_early =
             start == range.start || end.is_some_and(|end| range.contains(&start) && start <= end);

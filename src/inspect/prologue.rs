@@ -26,11 +26,11 @@ impl StopFrame<'_, '_, '_> {
             return Ok(false);
         };
         let info = self.stop().program().info();
-        let Some(table) = info.line_table(function.die.unit)? else {
+        let Some(table) = info.lines_if_readable(function.die.unit)? else {
             return Ok(false);
         };
         let address = self.lookup_address();
-        let end = entry_range(&function).and_then(|range| prologue_end(&table, &range));
+        let end = entry_range(&function).and_then(|range| prologue_end(table, &range));
         let start = entry_range(&function).map(|range| range.start);
         Ok(start.is_some_and(|start| start <= address) && end.is_some_and(|end| address < end))
     }

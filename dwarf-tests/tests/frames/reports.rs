@@ -82,6 +82,39 @@ fn calls_of_inlined_functions_have_lines() {
     );
 }
 
+/// The section is renamed, so there is no line table. The lines of the callers are the DW_AT_call_line of the inlined calls.
+#[test]
+fn without_a_line_table_only_lines_and_files_are_missing() {
+    let folder = Folder::new();
+    let mut pair = at(&folder, "inlined.hsaco", GFX90A, 0x1adc);
+    let mut bytes = std::fs::read(&pair.object).unwrap();
+    let name = b".debug_line\0";
+    let start = bytes.windows(name.len()).position(|part| part == name);
+    bytes[start.unwrap() + 1] = b'x';
+    pair.object = folder.path("no-lines.hsaco");
+    std::fs::write(&pair.object, bytes).unwrap();
+    let document = pair.document("unwind", &[]);
+    let frames = of_documents(list(&document["frames"]));
+    let found = frames.iter().map(|frame| {
+        let function = frame.function.as_deref().unwrap();
+        (frame.kind.as_str(), function, &frame.file, frame.line)
+    });
+    let expected = [
+        ("inlined", "helper", &None, None),
+        ("inlined", "mid2", &None, Some(6)),
+        ("inlined", "kern", &None, Some(13)),
+        ("call", "kern", &None, Some(9)),
+    ];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+    let (object, wave) = (pair.object.to_str().unwrap(), pair.wave.to_str().unwrap());
+    for command in ["unwind", "vars", "lane-pc"] {
+        let ran = hetdwarf([command, object, "--wave", wave]);
+        assert!(ran.status < 2, "{command}: {}", ran.err);
+        let warning = "no-lines.hsaco: lines and files are missing: .debug_line+0x0";
+        assert!(ran.err.contains(warning), "{command}: {}", ran.err);
+    }
+}
+
 #[test]
 fn files_of_one_name_are_told_apart() {
     let folder = Folder::new();

@@ -150,6 +150,10 @@ impl<'m> Places<'m> {
                 None => match FrameDocument::parts(&frame, self.meter) {
                     Ok(found) => {
                         let found: Stack = found.into_iter().map(Rc::new).collect();
+                        let problems = stop.program().info().line_problems();
+                        if let Some(problem) = problems.first() {
+                            self.unreadable.entry(index).or_insert(problem.to_string());
+                        }
                         self.known.insert((index, address), found.clone());
                         found
                     }
@@ -173,7 +177,8 @@ impl<'m> Places<'m> {
                 place: format!("code object {index}").into(),
                 offset: None,
                 file: None,
-                message: format!("its debugging information cannot be read: {reason}").into(),
+                message: format!("not all of its debugging information can be read: {reason}")
+                    .into(),
             })
             .collect();
         if self.is_cut {
