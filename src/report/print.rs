@@ -214,6 +214,11 @@ impl Writer<'_> {
         text: &str,
         document: &mut ExpressionDocument,
     ) -> Result<(), QueryError> {
+        // All chosen lanes wait elsewhere.
+        if self.lanes.is_empty() {
+            document.lanes = Some(Vec::new());
+            return Ok(());
+        }
         let fault = |error| QueryErrorKind::DebugInfo(error).at(0);
         let lines = self.lanes.len() as u64 * PER_LINE;
         (self.meter.charge_text(text.len()))
