@@ -166,6 +166,7 @@ pub const KINDS: &[Kind] = &[
     ("jumps to everywhere", irreducible, one),
     ("masks that narrow", narrowing, one),
     ("masks in lanes", lanes, one),
+    ("masks in lanes after a chain of jumps", chain, one),
     ("whole-wave sections", whole_wave, one),
     ("code that does nothing", nothing, one),
     ("calls", calls, one),
@@ -275,6 +276,34 @@ fn lanes(count: usize) -> Vec<Item> {
         ]);
     }
     items.push(Item::Return);
+    items
+}
+
+/// Returns masks in lanes of many vector registers that decide paths after a long chain of jumps, each of which has a state with all of them.
+fn chain(count: usize) -> Vec<Item> {
+    let number = |n: usize| u32::try_from(n).unwrap();
+    let (jumps, reads) = (count / 2, count / 6);
+    let vectors = reads.div_ceil(32).min(60);
+    let mut items = vec![Item::Save(0, 6, 4), Item::Nop];
+    for n in 0..vectors {
+        let vector = number(n);
+        items.extend([Item::WriteLane(vector, 4, 0), Item::WriteLane(vector, 5, 1)]);
+    }
+    let first = items.len() + 1;
+    let end = first + jumps;
+    items.push(Item::Branch(0, end - 1));
+    items.push(Item::Branch(0, end));
+    items.extend((first + 1..end).map(|jump| Item::Branch(0, jump - 1)));
+    items.extend([Item::Bits(1, EXEC, EXEC, 4), Item::Add]);
+    for n in 0..reads {
+        let (vector, lane) = (number(n / 32 % vectors), number(n % 32 * 2));
+        items.extend([
+            Item::ReadLane(8, vector, lane),
+            Item::ReadLane(9, vector, lane + 1),
+            Item::Bits(1, EXEC, EXEC, 8),
+        ]);
+    }
+    items.push(Item::End);
     items
 }
 

@@ -36,6 +36,15 @@ pub fn fixture(path: &str) -> PathBuf {
     package().join(folder).join(path)
 }
 
+/// Returns the number of samples that a test takes: `all` with `HETDWARF_THOROUGH`, as in `.ci/full`, and `some` without it.
+#[must_use]
+pub fn samples<N>(all: N, some: N) -> N {
+    match std::env::var_os("HETDWARF_THOROUGH") {
+        Some(_) => all,
+        None => some,
+    }
+}
+
 /// Returns the files of the corpus that are code objects themselves, in a fixed order.
 #[must_use]
 pub fn corpus() -> Vec<PathBuf> {

@@ -16,7 +16,7 @@ use dwarf_tests::emulator::machine::{ARGUMENTS, INPUT, OUTPUT, SCRATCH_ADDRESS};
 use dwarf_tests::emulator::program::{EXEC, Instruction};
 use dwarf_tests::emulator::{Event, Machine, Program as Emulated};
 use dwarf_tests::simulator::random::Random;
-use dwarf_tests::{llvm_tool, seeds};
+use dwarf_tests::{llvm_tool, samples, seeds};
 use hetdwarf::arch::{ProcessAddress, WaveSize};
 use hetdwarf::inspect::{FaultCandidate, MemoryMap};
 use hetdwarf::prelude::*;
@@ -30,8 +30,10 @@ const TARGETS: [(&str, WaveSize); 5] = [
     ("gfx1200", WaveSize::Wave32),
 ];
 const LEVELS: [&str; 3] = ["-O0", "-O1", "-O2"];
-/// The number of kernels, and of runs of each compiled kernel.
+/// The number of kernels, of which some are used without `HETDWARF_THOROUGH`.
 const KERNELS: u64 = 6;
+const SOME: u64 = 2;
+/// The number of runs of each compiled kernel.
 const RUNS: usize = 5;
 /// The size of a buffer, and the larger size of its memory in the emulator.
 const PAGE: u64 = 4096;
@@ -273,7 +275,8 @@ fn nothing_that_is_wrong_is_certain() {
         return;
     };
     let first = seeds::asked_for().unwrap_or(0);
-    let count = std::env::var("HETDWARF_COUNT").map_or(KERNELS, |text| text.parse().unwrap());
+    let count = std::env::var("HETDWARF_COUNT")
+        .map_or(samples(KERNELS, SOME), |text| text.parse().unwrap());
     let folder = Folder::new();
     let mut kernels = Vec::new();
     for seed in first..first + count {

@@ -188,7 +188,9 @@ mod isa {
     }
 }
 
+/// Disassembles every opcode for thirty processors.
 #[test]
+#[ignore = "takes a minute"]
 fn every_processor_has_the_instructions_of_its_family() {
     isa::check_others();
 }

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use dwarf_tests::{corpus, fixture, lane_cases, wave_cases};
+use dwarf_tests::{corpus, fixture, lane_cases, samples, wave_cases};
 use hetdwarf::arch::{LoadAddress, WaveSize};
 use hetdwarf::debug_info::{DieId, Row};
 use hetdwarf::inspect::{FrameDescription, FrameKind, Program, Stop, StopOptions, Symbolizer};
@@ -444,7 +444,7 @@ impl Sums {
     }
 }
 
-/// Compares ten thousand addresses of each object, or all its instructions.
+/// Compares ten thousand addresses of each object, or all its instructions. Without `HETDWARF_THOROUGH` it is a twentieth of the addresses.
 #[test]
 fn frames_are_those_of_llvm_symbolizer() {
     if dwarf_tests::llvm_tool("llvm-symbolizer").is_none() {
@@ -453,7 +453,7 @@ fn frames_are_those_of_llvm_symbolizer() {
     let compared: Vec<Sums> = (objects().par_iter())
         .map(|path| {
             let mut sums = Sums::default();
-            compare(path, 10_000, &mut sums);
+            compare(path, samples(10_000, 500), &mut sums);
             sums
         })
         .collect();
@@ -484,5 +484,7 @@ fn frames_are_those_of_llvm_symbolizer() {
         6,
         "a kind of difference is gone: {differences:?}"
     );
-    assert!(*objects > 200 && *asked > 200_000 && *inlined > 15_000 && *approximate > 15_000);
+    assert!(*objects > 200);
+    assert!(*asked > samples(200_000, 80_000));
+    assert!(*inlined.min(approximate) > samples(15_000, 5000));
 }
