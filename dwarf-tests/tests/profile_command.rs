@@ -268,7 +268,7 @@ fn two_forms_of_a_run_are_not_added() {
         for files in [[&one, &other], [&other, &one]] {
             let ran = hetdwarf(["profile".into(), files[0].clone(), files[1].clone()]);
             assert_eq!(ran.status, 2, "{}", ran.out);
-            assert!(ran.err.contains("give one of them"), "{}", ran.err);
+            assert!(ran.err.contains("give one form"), "{}", ran.err);
         }
     }
 }

@@ -37,6 +37,20 @@ fn lines(arguments: &str) -> Vec<Value> {
         .collect()
 }
 
+/// The names of functions are in the `.dwo` file. Without it, functions have the names of symbols.
+#[test]
+fn a_missing_split_file_is_named() {
+    let skeleton = "fixtures/dwp/ab.so fb+0x10";
+    let whole = text(&format!("{skeleton} --dwo fixtures/dwp/ab.dwp"));
+    assert!(whole.starts_with("fb+0x10: fb at "), "{whole}");
+    for format in ["text", "json", "llvm"] {
+        let ran = run(&format!("{skeleton} --format {format}"));
+        let warning =
+            "ab.so: the debugging information is in other files, a.dwo and more, which --dwo names";
+        assert!(ran.err.contains(warning), "{format}: {}", ran.err);
+    }
+}
+
 #[test]
 fn text_has_a_line_for_each_frame() {
     assert_eq!(

@@ -157,7 +157,7 @@ impl<'a> DebugInfo<'a> {
 
     /// Returns the frames of [`source_frames`](DebugInfo::source_frames). If the address has line 0, the innermost frame gets the place of the
     /// nearest row before it with a line. That row must be in the same function and inlined call ([`SourceFrame::is_approximate`]). A line table that
-    /// cannot be read gives no place, and its error is one of [`line_problems`](DebugInfo::line_problems).
+    /// cannot be read gives no place, and its error is in [`line_problems`](DebugInfo::line_problems).
     ///
     /// * `symbol`: returns the start of the ELF symbol that covers the code. Called for code without a function entry.
     ///

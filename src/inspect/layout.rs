@@ -356,7 +356,7 @@ fn in_any_storage<'p>(
         }
         builder.finish()
     };
-    // What cannot be rewritten is evaluated as it is, and reports what is wrong with it.
+    // An expression that cannot be rewritten is evaluated unchanged, and reports its own error.
     rewritten().map_or(expression, |bytes| ExpressionBytes {
         bytes: arena.keep(&bytes),
         unit,

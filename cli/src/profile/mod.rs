@@ -35,7 +35,7 @@ use recording::{ListedObject, Recording};
 /// The reason why files of two kinds are refused.
 const MIXED: &str = "executions of a thread trace and samples are counted differently: ask for them in two commands";
 /// The reason why files of two forms are refused.
-const TWICE: &str = "JSON and CSV files may have the same samples, because profilers write a run in both forms: give one of them, or ask for them in two commands";
+const TWICE: &str = "JSON and CSV files may have the same samples, because profilers write a run in both forms: give one form, or ask for them in two commands";
 /// The most rows that are printed as text.
 const ROWS: usize = 40;
 

@@ -9,6 +9,7 @@ use super::super::arguments::{
 };
 use super::super::contents::Input;
 use super::super::core::{check_which, is_log, with_core};
+use super::super::coverage::in_other_file;
 use super::super::failure::Failure;
 use super::super::input::{
     check_lengths, dialect, parse_any_machine, parse_dwo, read_dwo, selector,
@@ -122,6 +123,12 @@ pub(super) fn with_symbolizer<T>(
         }
     };
     let answer = then(&symbolizer, advice, &release, err)?;
+    for (program, (file, _)) in programs.iter().zip(&embedded) {
+        if let Some(missing) = program.missing_split() {
+            let message = in_other_file(&file.path.into(), &missing);
+            let _ = writeln!(err, "{WARNING}warning{WARNING:#}: {message}");
+        }
+    }
     check_lengths(dwo_data.iter().map(|(path, data)| (&**path, data)))?;
     files
         .iter()

@@ -1,6 +1,6 @@
 //! Tests casts and comparisons of pointers to base classes (C++20 [conv.ptr], [expr.static.cast]).
 //!
-//! As in `cxx.rs`, the program was never run. The layout of classes is that of the Itanium C++ ABI: a base class with data precedes the members, the
+//! As in `cxx.rs`, the program was never run. Classes have the layout of the Itanium C++ ABI: a base class with data precedes the members, the
 //! virtual base class follows them, and the table of the class has its offset.
 
 use super::cxx::{LANES, LOAD, Object, PRIVATE, Row, Scratch, check, expressions, text};
