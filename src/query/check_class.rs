@@ -42,15 +42,17 @@ impl Checker<'_, '_, '_, '_> {
 
     /// Returns the path from the target of `derived` to its base class, which is the target of `base`. Returns `None` if it is not a base class.
     fn base(&self, derived: PointerType, base: PointerType) -> Checked<Option<Base>> {
-        match find_bases(&self.types.table, derived.target, base.target) {
-            Bases::None => Ok(None),
-            Bases::One(base) => Ok(Some(base)),
-            Bases::Several => {
-                let (base, derived) = (base.target, derived.target);
-                let (base, derived) = (self.types.name(base), self.types.name(derived));
-                Err(self.type_error(format!("`{derived}` has several base classes `{base}`")))
-            }
-        }
+        let (derived, base) = (derived.target, base.target);
+        let meter = self.scope.tree.frame.stop().meter();
+        let found = find_bases(&self.types.table, derived, base, meter);
+        let what = match found.map_err(self.fault())? {
+            Bases::None => return Ok(None),
+            Bases::One(base) => return Ok(Some(base)),
+            Bases::Several => "several base classes",
+            Bases::Unknown => "too many base classes to search them for",
+        };
+        let (base, derived) = (self.types.name(base), self.types.name(derived));
+        Err(self.type_error(format!("`{derived}` has {what} `{base}`")))
     }
 
     fn base_pointer(&mut self, pointer: StepId, from: PointerType, base: Base) -> Checked<StepId> {

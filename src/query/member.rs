@@ -2,18 +2,20 @@
 //!
 //! Sources: C17 §6.7.2.1 (anonymous structures), C++20 [class.member.lookup] but without its ambiguities: the nearest member is chosen.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::debug_info::DieId;
-use crate::debug_info::types::{Member, TypeId, TypeKind, TypeTable};
+use crate::debug_info::types::{Member, Type, TypeId, TypeKind, TypeTable};
 use crate::display::{payload_of, shape};
+use crate::error::Result;
+use crate::meter::Meter;
 use crate::nearest::Nearest;
 
 /// The maximum number of records that are searched for one name.
 const RECORDS: usize = 4096;
 
 /// The maximum number of base classes of base classes on the way to one.
-const LEVELS: usize = 64;
+const LEVELS: usize = 256;
 
 /// A step on the way to a member.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +42,9 @@ pub(super) struct Base {
 pub(super) enum Bases {
     None,
     One(Base),
-    /// There is more than one, or too many records for a search.
     Several,
+    /// There are too many base classes for a search.
+    Unknown,
 }
 
 /// Returns the members of a structure, class or union, through typedefs and qualifiers. Empty for other types.
@@ -91,25 +94,64 @@ pub(super) fn find_constant(table: &TypeTable, record: TypeId, name: &str) -> Op
     None
 }
 
-/// Returns the base class of a record that has the type `base`. Classes of the same name are the same class (C++20 [basic.def.odr]), because each unit
-/// describes it again.
-pub(super) fn find_bases(table: &TypeTable, record: TypeId, base: TypeId) -> Bases {
-    let wanted = shape::resolve(table, base).ty;
-    let is_wanted = |id: TypeId| {
-        let ty = shape::resolve(table, id).ty;
-        core::ptr::eq(ty, wanted) || wanted.name.is_some() && ty.name == wanted.name
+/// Returns the base class of a record that has the type `base`. If none has, returns a base class that looks like it, because each unit describes
+/// the classes that it uses: its name, size and members are equal.
+///
+/// # Errors
+/// If the cost exceeds `meter`.
+pub(super) fn find_bases(
+    table: &TypeTable,
+    record: TypeId,
+    base: TypeId,
+    meter: &Meter,
+) -> Result<Bases> {
+    let (record_type, base_type) = (
+        shape::resolve(table, record).ty,
+        shape::resolve(table, base).ty,
+    );
+    if is_alike(record_type, base_type) {
+        return Ok(Bases::None);
+    }
+    let is_it = |ty: &Type| core::ptr::eq(ty, base_type);
+    match search_bases(table, record, &is_it, meter)? {
+        Bases::None => search_bases(table, record, &|ty| is_alike(ty, base_type), meter),
+        found @ (Bases::One(_) | Bases::Several | Bases::Unknown) => Ok(found),
+    }
+}
+
+/// Returns true if two entries describe the same class, as far as their own members show.
+fn is_alike(one: &Type, other: &Type) -> bool {
+    let (TypeKind::Record { members: a, .. }, TypeKind::Record { members: b, .. }) =
+        (&one.kind, &other.kind)
+    else {
+        return core::ptr::eq(one, other);
     };
+    let place = |member: &Member| (member.name.clone(), member.bit_offset, member.is_base);
+    core::ptr::eq(one, other)
+        || one.name.is_some()
+            && (&one.name, one.byte_size) == (&other.name, other.byte_size)
+            && a.iter().map(place).eq(b.iter().map(place))
+}
+
+/// Searches the base classes of a record level by level.
+fn search_bases(
+    table: &TypeTable,
+    record: TypeId,
+    is_wanted: &dyn Fn(&Type) -> bool,
+    meter: &Meter,
+) -> Result<Bases> {
     let mut found: Option<Base> = None;
-    let mut waiting = vec![Base {
+    let mut waiting = VecDeque::from([Base {
         ty: record,
         path: MemberPath::new(),
         offset: Some(0),
-    }];
+    }]);
     // A virtual base class is one object, however many ways lead to it.
     let mut seen = BTreeSet::new();
     let mut records = 0;
-    while let Some(derived) = waiting.pop() {
+    while let Some(derived) = waiting.pop_front() {
         for (index, member) in members_of(table, derived.ty).iter().enumerate() {
+            meter.work(1)?;
             let is_virtual = member.bit_offset.is_none();
             if !member.is_base || is_virtual && !seen.insert(shape::named(table, member.ty)) {
                 continue;
@@ -121,18 +163,17 @@ pub(super) fn find_bases(table: &TypeTable, record: TypeId, base: TypeId) -> Bas
                 offset: derived.offset.zip(own).and_then(|(a, b)| a.checked_add(b)),
             };
             records += 1;
-            let is_large = records > RECORDS || inner.path.len() > LEVELS;
-            if is_large || found.is_some() && is_wanted(inner.ty) {
-                return Bases::Several;
+            if records > RECORDS || inner.path.len() > LEVELS {
+                return Ok(Bases::Unknown);
             }
-            if is_wanted(inner.ty) {
-                found = Some(inner);
-            } else {
-                waiting.push(inner);
+            match is_wanted(shape::resolve(table, inner.ty).ty) {
+                true if found.is_some() => return Ok(Bases::Several),
+                true => found = Some(inner),
+                false => waiting.push_back(inner),
             }
         }
     }
-    found.map_or(Bases::None, Bases::One)
+    Ok(found.map_or(Bases::None, Bases::One))
 }
 
 /// Returns the member called `name` of a record, with its path. `nearest` receives the names of all members that were compared.

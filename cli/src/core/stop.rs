@@ -71,9 +71,7 @@ pub(crate) fn with_chosen<T>(
         let limits = chosen.which.limits.limits();
         check_which(chosen.which)?;
         return with_stop(core, chosen.wave, options, &limits, |stop| {
-            let answer = then(stop, first_file(core))?;
-            warn_of_lines(stop, first_file(core), err);
-            Ok(answer)
+            then(stop, first_file(core))
         });
     };
     if !core.objects.given.is_empty() || !core.objects.folders.is_empty() {
@@ -85,18 +83,8 @@ pub(crate) fn with_chosen<T>(
         let arena = Arena::new();
         let options = options.at(wave.load_address);
         let stop = Stop::new(program, &wave, wave.pc(), options, &arena);
-        let answer = then(&stop, input_name(object))?;
-        warn_of_lines(&stop, input_name(object), err);
-        Ok(answer)
+        then(&stop, input_name(object))
     })
-}
-
-/// Prints a warning for each line table that was needed and cannot be read.
-fn warn_of_lines(stop: &Stop<'_, '_>, path: &Path, err: &mut dyn Write) {
-    for problem in stop.program().info().line_problems() {
-        let message = format!("lines and files are missing: {problem}");
-        Failure::warn(err, path, &message);
-    }
 }
 
 /// Rejects the options that choose a code object of a file, because they do not apply to a core.

@@ -80,6 +80,36 @@ fn pointers_to_base_classes_move_to_their_object() {
     check(ROWS, &expressions("bases", (&OBJECT, PC), scratch(), texts));
 }
 
+/// The rows for `local`. DW_AT_location: d +8, object +16 (a 16, same 20, inner 24), p +32. A local class has the name of its base class, and `Deep<70>`
+/// has seventy base classes of base classes.
+#[rustfmt::skip]
+const LOCAL: &[Row] = &[
+    ("p == p", "int", |_| text(1)),
+    ("p <= p", "int", |_| text(1)),
+    ("(Same *)p", "Same *", |_| generic(16)),
+    ("((A *)p)->a", "int", text),
+    ("p->same + p->inner", "int", |l| text(300 + 2 * l)),
+    ("d == d", "int", |_| text(1)),
+    ("d->deep", "int", |l| text(7 + l)),
+    ("(B *)d", "B *", |_| generic(THREE)),
+];
+
+#[test]
+fn classes_are_told_apart_by_more_than_their_name() {
+    let mut scratch = Scratch::new();
+    for lane in 0..LANES {
+        scratch.long(lane, 8, PRIVATE + THREE);
+        scratch.ints(lane, 16, &[lane, 100 + lane, 200 + lane]);
+        scratch.long(lane, 32, PRIVATE + 16);
+        scratch.ints(lane, usize::try_from(THREE).unwrap(), &[7 + lane]);
+    }
+    let texts = LOCAL.iter().map(|(text, ..)| *text);
+    check(
+        LOCAL,
+        &expressions("local", (&OBJECT, 0x1e90), scratch, texts),
+    );
+}
+
 #[test]
 fn casts_without_one_target_are_errors() {
     let faults = [
