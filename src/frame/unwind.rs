@@ -120,10 +120,19 @@ struct Activation<'a> {
     correction: Option<Arc<Correction>>,
     /// True if the row was derived from the machine code.
     is_derived: bool,
-    /// The computed CFA. While it is being computed, the error for a recursive request.
-    cfa: RefCell<Option<Result<Location<'a>>>>,
+    cfa: RefCell<Cfa<'a>>,
     /// The location of the return address.
     return_address: Option<Location<'a>>,
+}
+
+/// The CFA of a frame.
+#[derive(Clone, Debug, Default)]
+enum Cfa<'a> {
+    #[default]
+    NotComputed,
+    /// It is being computed, so that another request for it is a cycle.
+    Requested,
+    Computed(Result<Location<'a>>),
 }
 
 impl<'a> Activation<'a> {
@@ -137,7 +146,7 @@ impl<'a> Activation<'a> {
             row,
             correction,
             is_derived: false,
-            cfa: RefCell::new(None),
+            cfa: RefCell::default(),
             return_address: None,
         }
     }

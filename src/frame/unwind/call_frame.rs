@@ -1,6 +1,6 @@
 //! Represents one call frame: its row, its CFA, and the locations of its caller's registers. Source: HET A.6.4.
 
-use super::{Activation, CallStack, CorrectedRule};
+use super::{Activation, CallStack, Cfa, CorrectedRule};
 use crate::arch::{AddressSpace, CodeAddress, ProcessAddress, Register, ScratchAddressing};
 use crate::error::{Error, ErrorKind, Limit, Result, SpecRule};
 use crate::eval::{Context, ExpressionBytes, Frame, Outcome, Reading, ResultKind, Unit, evaluate};
@@ -525,13 +525,15 @@ impl<'a> Frame<'a> for CallFrame<'_, '_, 'a> {
     fn cfa(&self) -> Result<Location<'a>> {
         let place = self.activation().map(|activation| &activation.cfa);
         let place = place.ok_or_else(|| Error::from(crate::error::Need::Frame))?;
-        let known = place.borrow().clone();
-        known.unwrap_or_else(|| {
-            place.replace(Some(Err(SpecRule::RegisterCycle.into())));
-            let cfa = self.compute_cfa();
-            place.replace(Some(cfa.clone()));
-            cfa
-        })
+        match &*place.borrow() {
+            Cfa::NotComputed => {}
+            Cfa::Requested => return Err(SpecRule::RegisterCycle.into()),
+            Cfa::Computed(cfa) => return cfa.clone(),
+        }
+        place.replace(Cfa::Requested);
+        let cfa = self.compute_cfa();
+        place.replace(Cfa::Computed(cfa.clone()));
+        cfa
     }
 
     fn with_caller(
