@@ -273,6 +273,25 @@ fn two_forms_of_a_run_are_not_added() {
     }
 }
 
+/// The section is renamed, so there is no line table.
+#[test]
+fn samples_without_lines_have_a_reason() {
+    let folder = Folder::new("no-lines");
+    let mut bytes = std::fs::read(object("stochastic")).unwrap();
+    let name = b".debug_line\0";
+    let start = bytes.windows(name.len()).position(|part| part == name);
+    bytes[start.unwrap() + 1] = b'x';
+    let damaged = folder.0.join("no-lines.hsaco");
+    std::fs::write(&damaged, bytes).unwrap();
+    let samples = profiles("stochastic").join("4242_results.json");
+    let (_, ran) = document(&samples, &["--object", damaged.to_str().unwrap()]);
+    assert!(
+        ran.err.contains("lines are missing: .debug_line"),
+        "{}",
+        ran.err
+    );
+}
+
 /// rocprofv3 saves code objects beside the folder of a thread trace, not in it.
 #[test]
 fn saved_code_objects_are_beside_the_folder_of_a_thread_trace() {

@@ -99,7 +99,9 @@ pub(crate) fn run(
     document.discarded = recording.discarded.clone();
     document.unknown_fields = all(recording.unknown.iter());
     document.notes = all(recording.notes.iter());
-    document.problems = all(recording.problems.iter().chain(&found.problems));
+    let lines = line_problems(&recording, &programs);
+    let problems = recording.problems.iter().chain(&found.problems);
+    document.problems = all(problems.chain(&lines));
     if let Some(limit) = limit.or(short) {
         document.completeness.note(&limit);
     }
@@ -247,6 +249,19 @@ fn load<'a>(objects: &'a [Option<CodeObject<'a>>]) -> Vec<Option<Program<'a>>> {
     let programs = objects.iter();
     let programs = programs.map(|object| Program::load(object.as_ref()?).ok());
     programs.collect()
+}
+
+/// Returns the problems with the line tables that samples were looked up in.
+fn line_problems(recording: &Recording, programs: &[Option<Program<'_>>]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for (listed, program) in recording.objects.iter().zip(programs) {
+        let found = program
+            .iter()
+            .flat_map(|program| program.info().line_problems());
+        let uri = Untrusted::from(&*listed.uri);
+        problems.extend(found.map(|problem| format!("{uri}: lines are missing: {problem}")));
+    }
+    problems
 }
 
 /// Looks samples up in code objects.
