@@ -80,7 +80,7 @@ pub(crate) fn run(
 
 /// Returns the message for an object whose debugging information is in a `.dwo` file that was not given.
 pub(crate) fn in_other_file(object: &Untrusted<'_>, missing: &MissingSplit) -> String {
-    format!("{object}: the debugging information is in {missing}, which --dwo names")
+    format!("{object}: the debugging information is in {missing}: give it with --dwo")
 }
 
 /// Returns the coverage of a file, and true for each `.dwo` file that belongs to it.

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::arguments::{Format, LanePcArguments};
-use super::core::{Chosen, with_chosen};
-use super::failure::{Exit, Failure, print_limit};
+use super::core::{Chosen, line_warnings, with_chosen};
+use super::failure::{Exit, Failure, print_limit, print_warnings};
 use super::input::frame_at;
 use super::lane_places::{file_names, print_others};
 use super::lanes::work_items;
@@ -36,9 +36,11 @@ pub(crate) fn run(
         html: plan(&arguments.html, Kind::Html)?,
     };
     // Warnings about the wave come before notes about the picture.
-    let (exit, notes) = with_chosen(&chosen, err, |stop, file| {
-        show(arguments, &pictures, stop, file, width, out)
+    let ((exit, notes), warnings) = with_chosen(&chosen, err, |stop, file| {
+        let shown = show(arguments, &pictures, stop, file, width, out)?;
+        Ok((shown, line_warnings(stop)))
     })?;
+    print_warnings(&warnings, err)?;
     let to: &mut dyn Write = match arguments.format {
         Format::Json => err,
         Format::Text => out,

@@ -15,8 +15,8 @@ use hetdwarf::report::{
 use hetdwarf::untrusted::Untrusted;
 
 use super::arguments::{Format, UnwindArguments};
-use super::core::{Chosen, ask_all_waves, with_chosen};
-use super::failure::{Exit, Failure, print_limit};
+use super::core::{Chosen, ask_all_waves, line_warnings, with_chosen};
+use super::failure::{Exit, Failure, print_limit, print_warnings};
 use super::lane_places;
 use super::lanes::{chosen_lanes, item_text, work_items};
 use super::style::BOLD;
@@ -32,9 +32,12 @@ pub(crate) fn run(
         return all_waves(arguments, out);
     }
     let chosen = Chosen::of(&arguments.stop, arguments.reading.options());
-    with_chosen(&chosen, err, |stop, file| {
-        answer(arguments, stop, file, width, out)
-    })
+    let (exit, warnings) = with_chosen(&chosen, err, |stop, file| {
+        let exit = answer(arguments, stop, file, width, out)?;
+        Ok((exit, line_warnings(stop)))
+    })?;
+    print_warnings(&warnings, err)?;
+    Ok(exit)
 }
 
 fn answer(

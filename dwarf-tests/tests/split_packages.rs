@@ -258,7 +258,7 @@ impl Drop for Versions {
 }
 
 const ELSEWHERE: &str =
-    "the debugging information is in another file, small.dwo, which --dwo names";
+    "the debugging information is in another file, small.dwo: give it with --dwo";
 
 #[test]
 fn coverage_says_that_a_dwo_file_is_missing() {

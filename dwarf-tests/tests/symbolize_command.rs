@@ -45,8 +45,7 @@ fn a_missing_split_file_is_named() {
     assert!(whole.starts_with("fb+0x10: fb at "), "{whole}");
     for format in ["text", "json", "llvm"] {
         let ran = run(&format!("{skeleton} --format {format}"));
-        let warning =
-            "ab.so: the debugging information is in other files, a.dwo and more, which --dwo names";
+        let warning = "ab.so: the debugging information is in other files, a.dwo and more: give it with --dwo";
         assert!(ran.err.contains(warning), "{format}: {}", ran.err);
     }
 }

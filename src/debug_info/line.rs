@@ -229,8 +229,8 @@ impl<'a> DebugInfo<'a> {
         self.lines_of(unit).map(|table| table.map(Arc::clone))
     }
 
-    /// Returns the errors of the line tables that were needed until now. Answers for people do not have the lines of these tables, and are otherwise
-    /// complete.
+    /// Returns the errors of the line tables that were needed until now. Stops do not have the lines and files of these tables, and do not recognize
+    /// prologues.
     #[must_use]
     pub fn line_problems(&self) -> Vec<Error> {
         let known = lock(&self.lines);

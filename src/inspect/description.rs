@@ -157,6 +157,10 @@ impl<'a> Program<'a> {
             address,
         };
         let mut found = Vec::new();
+        // A lookup reports a line table that cannot be read.
+        if let Some(unit) = self.info().find_unit(address)? {
+            self.info().line_table(unit)?;
+        }
         let mut frames = self.source_frames_near(address, meter)?.peekable();
         while let Some(source) = frames.next() {
             let frame = location.describe(&source, frames.peek().is_none());

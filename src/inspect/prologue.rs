@@ -17,7 +17,8 @@ use crate::location::{Location, Place, Storage};
 
 impl StopFrame<'_, '_, '_> {
     /// Returns true if the function's prologue has not ended here: the location is before the first line row marked as its end. Without
-    /// such a mark, the prologue ends at the second row, as in gdb, since the first row belongs to the line of the function.
+    /// such a mark, the prologue ends at the second row, as in gdb, since the first row belongs to the line of the function. Without a readable line
+    /// table ([`line_problems`](crate::debug_info::DebugInfo::line_problems)), no prologue is recognized.
     ///
     /// # Errors
     /// If the debugging information is malformed.

@@ -92,11 +92,11 @@ impl fmt::Display for Undescribed {
                 "the object has no debugging information: build it with -g, and do not strip it",
             ),
             Undescribed::NotSplit { name } => {
-                f.write_str("the debugging information is in another file, ")?;
-                match name {
-                    Some(name) => write!(f, "{name}, which --dwo names"),
-                    None => f.write_str("which --dwo names"),
+                f.write_str("the debugging information is in another file")?;
+                if let Some(name) = name {
+                    write!(f, ", {name}")?;
                 }
+                f.write_str(": give it with --dwo")
             }
             Undescribed::NoUnit => f.write_str(
                 "there is no debugging information for this code: this part was built without -g",

@@ -142,7 +142,7 @@ impl PrintDocument {
                 completeness = writer.completeness;
             }
             if found.is_empty() {
-                found = warnings(query.types());
+                found = warnings(frame.stop().program().info(), query.types());
             }
             let pc = Hex::from(frame.pc());
             Ok::<_, crate::Error>((pc, place, expressions))

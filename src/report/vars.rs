@@ -14,8 +14,8 @@ use super::completeness::Completeness;
 use super::frame::FrameDocument;
 use super::number::Hex;
 use crate::arch::Lane;
-use crate::debug_info::VariableKind;
 use crate::debug_info::types::TypeTable;
+use crate::debug_info::{DebugInfo, VariableKind};
 use crate::display::Options;
 use crate::error::Result;
 use crate::inspect::{
@@ -68,14 +68,23 @@ impl ValueNote {
     }
 }
 
-/// Returns warnings about the debugging information of the types, for people.
-pub(super) fn warnings(types: &TypeTable) -> Vec<Untrusted<'static>> {
+/// Returns warnings about the debugging information that values depend on, for people.
+pub(super) fn warnings(info: &DebugInfo<'_>, types: &TypeTable) -> Vec<Untrusted<'static>> {
     let bound = types.wrong_lower_bound().map(|bound| {
         format!(
             "an array has the lower bound {bound}, which its language does not allow: the indices of the language are shown"
         )
     });
-    bound.into_iter().map(Untrusted::from).collect()
+    let lines = info.line_problems().into_iter().map(|problem| {
+        format!(
+            "lines and files are missing, and in a prologue variables may not be set yet: {problem}"
+        )
+    });
+    bound
+        .into_iter()
+        .chain(lines)
+        .map(Untrusted::from)
+        .collect()
 }
 
 /// The note if EXEC is not known.
@@ -388,7 +397,7 @@ impl VarsDocument {
         let mut writer = Writer::new(stop.meter(), request);
         let mut types = TypeTable::default();
         document.add(writer.frames(frame, &mut types)?, &mut writer);
-        document.finish(&types);
+        document.finish(stop.program().info(), &types);
         Ok(document)
     }
 
@@ -421,7 +430,7 @@ impl VarsDocument {
                 break;
             }
         }
-        document.finish(&types);
+        document.finish(stop.program().info(), &types);
         let stopped = match is_cut {
             true => crate::frame::Stopped::Limit,
             false => stop.stopped(),
@@ -457,8 +466,8 @@ impl VarsDocument {
     }
 
     /// Sets the fields that concern all frames.
-    fn finish(&mut self, types: &TypeTable) {
-        self.warnings = warnings(types);
+    fn finish(&mut self, info: &DebugInfo<'_>, types: &TypeTable) {
+        self.warnings = warnings(info, types);
         if let Some(first) = self.frames.first() {
             self.pc = first.frame.pc;
         }
