@@ -234,3 +234,83 @@ fn add_inner<'t>(
 fn longer(path: &[Hop], by: &[Hop]) -> MemberPath {
     [path, by].concat()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debug_info::types::RecordKind;
+    use crate::limits::Limits;
+
+    /// Adds a class of 16 bytes with base classes, each with its offset in bytes.
+    fn class(table: &mut TypeTable, name: &str, bases: &[(TypeId, Option<u64>)]) -> TypeId {
+        let members = bases.iter().map(|(ty, offset)| Member {
+            bit_offset: offset.map(|bytes| bytes * 8),
+            is_base: true,
+            ..Member::new(None, *ty, 0)
+        });
+        let kind = TypeKind::Record {
+            kind: RecordKind::Structure,
+            members: members.collect(),
+        };
+        table.add(Type::new(Some(name.to_owned()), Some(16), kind))
+    }
+
+    /// Returns the offset of a base class in bytes, or `None` if there is none, there are several, or the offset is not a constant.
+    fn offset(table: &TypeTable, derived: TypeId, base: TypeId) -> Option<u64> {
+        let meter = Meter::new(&Limits::DEFAULT, 1000);
+        match find_bases(table, derived, base, &meter).unwrap() {
+            Bases::One(base) => base.offset,
+            Bases::None | Bases::Several | Bases::Unknown => None,
+        }
+    }
+
+    #[test]
+    fn offsets_of_base_classes_are_added() {
+        let mut table = TypeTable::default();
+        let base = class(&mut table, "Base", &[]);
+        let middle = class(&mut table, "Middle", &[(base, Some(4))]);
+        let derived = class(&mut table, "Derived", &[(middle, Some(8))]);
+        assert_eq!(offset(&table, derived, base), Some(12));
+        assert_eq!(offset(&table, base, derived), None);
+        assert_eq!(offset(&table, derived, derived), None);
+    }
+
+    /// A diamond: both ways lead to one object if the base class is virtual, otherwise to two.
+    #[test]
+    fn a_virtual_base_class_is_one_object() {
+        for (place, is_one) in [(None, true), (Some(0), false)] {
+            let mut table = TypeTable::default();
+            let base = class(&mut table, "Base", &[]);
+            let left = class(&mut table, "Left", &[(base, place)]);
+            let right = class(&mut table, "Right", &[(base, place)]);
+            let joined = class(&mut table, "Joined", &[(left, Some(0)), (right, Some(8))]);
+            let meter = Meter::new(&Limits::DEFAULT, 1000);
+            let found = find_bases(&table, joined, base, &meter).unwrap();
+            assert_eq!(matches!(found, Bases::One(_)), is_one);
+            assert_eq!(matches!(found, Bases::Several), !is_one);
+        }
+    }
+
+    /// Each unit describes the class `Base` again. Another class of that name has other base classes.
+    #[test]
+    fn classes_of_several_units_are_alike() {
+        let mut table = TypeTable::default();
+        let base = class(&mut table, "Base", &[]);
+        let derived = class(&mut table, "Derived", &[(base, Some(4))]);
+        let again = class(&mut table, "Base", &[]);
+        let other = class(&mut table, "Base", &[(again, Some(0))]);
+        assert_eq!(offset(&table, derived, again), Some(4));
+        assert_eq!(offset(&table, derived, other), None);
+    }
+
+    /// The names of `-gsimple-template-names`: a class and its base class, `Deep<1>` and `Deep<0>`, have equal names, sizes and members.
+    #[test]
+    fn a_class_is_no_base_class_of_itself() {
+        let mut table = TypeTable::default();
+        let empty = class(&mut table, "Empty", &[]);
+        let inner = class(&mut table, "Deep", &[(empty, Some(0))]);
+        let outer = class(&mut table, "Deep", &[(inner, Some(0))]);
+        assert_eq!(offset(&table, outer, outer), None);
+        assert_eq!(offset(&table, inner, inner), None);
+    }
+}

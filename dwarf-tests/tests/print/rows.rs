@@ -176,6 +176,7 @@ const PICK: &[Row] = &[
     ("*(which ? a : b)", "int", |l| text(if l.id & 1 == 1 { l.id + 104 } else { 100 - l.id }), "got + 100"),
     ("which ? *a : *b", "int", |l| text(if l.id & 1 == 1 { l.id + 104 } else { 100 - l.id }), "the same"),
     ("(__local int *)b", "int *", |l| format!("local#{:#x}", 0x60 + 4 * l.id), "mine = l + 8 + id, and l is 0x40"),
+    ("(long)(__local int *)0x100000010", "long", |_| text(0x10), "a pointer into local memory has 32 bits"),
     ("(long)b - (long)(__local int *)b", "long", |_| text(0x1_0000_0000_0000_i64), "the base of the shared aperture"),
 ];
 
