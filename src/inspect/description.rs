@@ -157,11 +157,12 @@ impl<'a> Program<'a> {
             address,
         };
         let mut found = Vec::new();
+        let mut frames = self.source_frames_near(address, meter)?.peekable();
+        let has_place = frames.peek().is_some_and(|frame| frame.unit().is_some());
         // A lookup reports a line table that cannot be read.
-        if let Some(unit) = self.info().find_unit(address)? {
+        if !has_place && let Some(unit) = self.info().find_unit(address)? {
             self.info().line_table(unit)?;
         }
-        let mut frames = self.source_frames_near(address, meter)?.peekable();
         while let Some(source) = frames.next() {
             let frame = location.describe(&source, frames.peek().is_none());
             let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
