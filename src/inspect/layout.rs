@@ -18,6 +18,7 @@ use crate::eval::{
 use crate::expr::{Builder, Operation, operations};
 use crate::location::{Access, Arena, Bits, Location, Storage, read, read_value};
 use fallible_iterator::FallibleIterator;
+use gimli::constants::DW_OP_plus;
 
 /// The type of a variable in each lane, if it is laid out at run time.
 #[derive(Clone, Debug, Default)]
@@ -340,6 +341,11 @@ fn in_any_storage<'p>(
     expression: ExpressionBytes<'p>,
     arena: &'p Arena<'p>,
 ) -> ExpressionBytes<'p> {
+    /// The longest expression that is rewritten, in bytes. Compilers write eight.
+    const LONGEST: usize = 64;
+    if expression.bytes.len() > LONGEST || !expression.bytes.ends_with(&[DW_OP_plus.0]) {
+        return expression;
+    }
     let unit = Unit {
         encoding: expression.unit.encoding.in_memory(),
         ..expression.unit
