@@ -18,6 +18,8 @@ mod bases;
 mod cxx;
 #[path = "print/hostile.rs"]
 mod hostile;
+#[path = "print/names.rs"]
+mod names;
 #[path = "print/rows.rs"]
 mod rows;
 #[path = "print/states.rs"]

@@ -133,10 +133,7 @@ impl<'a> DebugInfo<'a> {
         Ok(Function {
             die: id,
             name: code.name,
-            qualifier: chain
-                .entries()
-                .rev()
-                .find_map(|die| self.qualifier(die.id())),
+            qualifier: self.chain_qualifier(&chain),
             linkage_name: self.linkage_name(&chain),
             declaration: self.declaration(&chain),
             ranges: code.ranges,

@@ -106,6 +106,7 @@ pub use line_rows::Row;
 pub use location_list::LocationEntries;
 pub(crate) use nameless_line_table::complete;
 pub use scope::InlinedCall;
+pub(crate) use scope::{NameScopes, is_block};
 pub(crate) use scope_tree::InFunction;
 pub use source_file::SourceFile;
 #[cfg(feature = "serde")]
@@ -118,6 +119,7 @@ pub use type_name::type_name;
 #[cfg(feature = "serde")]
 pub(crate) use unit::type_signature;
 pub use unit::{UnitInfo, UnitKind, Units};
+pub(crate) use unit_index::ANONYMOUS;
 pub(crate) use unit_length::UnitLength;
 pub use value::DieValue;
 pub(crate) use variable::InScope;

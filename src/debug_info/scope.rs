@@ -17,6 +17,7 @@ use super::die::Die;
 use super::function::{Declaration, Function, Keep, Simt};
 use super::id::DieId;
 use super::source_file::SourceFile;
+use super::walk::Chain;
 use super::{Bytes, DebugInfo};
 use crate::error::{Error, Result};
 use crate::meter::{HeldStack, Meter};
@@ -61,6 +62,15 @@ pub(super) struct Scope<'a> {
     /// The scope around it, or `None` for the function.
     pub(super) parent: Option<usize>,
     pub(super) depth: isize,
+}
+
+/// The scopes in which names are looked up at an address of a function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NameScopes {
+    /// The blocks and the function, innermost first. Each is followed by the entries that it completes, such as its abstract instance.
+    pub(crate) entries: Vec<DieId>,
+    /// The enclosing namespaces and classes of the function, as `a::b`.
+    pub(crate) qualifier: Option<String>,
 }
 
 /// The scopes of a function that contain an address, and their declarations.
@@ -120,6 +130,56 @@ impl<'a> DebugInfo<'a> {
         Ok(self.inlined_call(&self.die(id)?, meter))
     }
 
+    /// Returns the scopes at `pc`, an address of `function`, in which names are looked up.
+    ///
+    /// * `call`: the frame, as the number of inlined calls within it. If there is none, names of all inlined calls are visible.
+    ///
+    /// # Errors
+    /// If the entries of the function are malformed.
+    pub(crate) fn name_scopes(
+        &self,
+        function: DieId,
+        pc: u64,
+        call: Option<usize>,
+        meter: &Meter,
+    ) -> Result<NameScopes> {
+        let scopes = self.scopes_at(function, pc, meter)?.scopes;
+        let mut found = NameScopes::default();
+        // The inlined calls that are left before the frame is reached.
+        let mut calls = call;
+        let mut next = deepest(&scopes);
+        while let Some(scope) = next.and_then(|number| scopes.get(number)) {
+            next = scope.parent;
+            meter.work(PER_CALL)?;
+            let is_function = next.is_none() || scope.die.tag() == DW_TAG_inlined_subroutine;
+            if calls.is_none_or(|calls| calls == 0) {
+                let chain = self.chain(scope.die.clone());
+                meter.hold_all::<DieId>(chain.entries().len())?;
+                found.entries.extend(chain.entries().map(Die::id));
+                if is_function && found.qualifier.is_none() {
+                    found.qualifier = self.chain_qualifier(&chain);
+                }
+            }
+            match calls {
+                Some(0) if is_function => break,
+                Some(within) if is_function => calls = within.checked_sub(1),
+                Some(_) | None => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the enclosing namespaces and classes of the function that an entry is, or is an instance of.
+    pub(super) fn chain_qualifier(&self, chain: &Chain<'a>) -> Option<String> {
+        let mut entries = chain.entries().rev();
+        entries.find_map(|die| self.qualifier(die.id()))
+    }
+
+    /// Returns the enclosing namespaces and classes of an entry, or of the entry that it completes.
+    pub(crate) fn completed_qualifier(&self, id: DieId) -> Option<String> {
+        self.chain_qualifier(&self.chain(self.die(id).ok()?))
+    }
+
     fn inlined_call(&self, die: &Die<'a>, meter: &Meter) -> InlinedCall<'a> {
         let mut problem = None;
         let mut keep = Keep(&mut problem);
@@ -131,10 +191,7 @@ impl<'a> DebugInfo<'a> {
             die: die.id(),
             origin: chain.entries().nth(1).map(Die::id),
             name: self.chain_string(&chain, DW_AT_name),
-            qualifier: chain
-                .entries()
-                .rev()
-                .find_map(|die| self.qualifier(die.id())),
+            qualifier: self.chain_qualifier(&chain),
             linkage_name: self.linkage_name(&chain),
             declaration: self.declaration(&chain),
             call_file: call_file.and_then(|attribute| self.source_file_of(die, attribute)),
@@ -225,7 +282,7 @@ fn deepest(scopes: &[Scope<'_>]) -> Option<usize> {
 }
 
 /// Returns true if an entry opens a scope within a function but is not itself one.
-pub(super) fn is_block(tag: DwTag) -> bool {
+pub(crate) fn is_block(tag: DwTag) -> bool {
     [
         DW_TAG_lexical_block,
         DW_TAG_try_block,

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use gimli::constants::{
-    DW_AT_call_column, DW_AT_call_file, DW_AT_call_line, DW_AT_name,
-    DW_TAG_GNU_formal_parameter_pack, DW_TAG_inlined_subroutine, DW_TAG_lexical_block,
+    DW_AT_call_column, DW_AT_call_file, DW_AT_call_line, DW_TAG_GNU_formal_parameter_pack,
+    DW_TAG_inlined_subroutine, DW_TAG_lexical_block,
 };
 
 use super::DebugInfo;
@@ -176,7 +176,7 @@ impl<'a> DebugInfo<'a> {
         number: u32,
     ) -> Option<&'t Cow<'a, str>> {
         let scope = tree.scope(tree.function_of(number))?;
-        let read = || self.chain_string(&self.chain(self.die(scope.id).ok()?), DW_AT_name);
+        let read = || self.completed_name(scope.id);
         scope.name.get_or_init(read).as_ref()
     }
 

@@ -20,6 +20,9 @@ use super::{Bytes, DebugInfo, lossy};
 use crate::error::{Error, Result};
 use crate::meter::HeldStack;
 
+/// The name of a namespace without a name, as in C++ compilers.
+pub(crate) const ANONYMOUS: &str = "(anonymous namespace)";
+
 /// The maximum number of scopes in a qualified name.
 const QUALIFIERS: usize = 32;
 
@@ -69,7 +72,7 @@ impl<'a> UnitIndex<'a> {
             }
             names.push(match scope.name {
                 Some(name) => lossy(name.slice()),
-                None => "(anonymous namespace)".into(),
+                None => ANONYMOUS.into(),
             });
             next = scope.parent;
         }

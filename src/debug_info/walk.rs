@@ -221,7 +221,7 @@ impl<'a> Chain<'a> {
         self.entries().any(|die| die.flag(name))
     }
 
-    pub(super) fn entries(&self) -> impl DoubleEndedIterator<Item = &Die<'a>> {
+    pub(super) fn entries(&self) -> impl DoubleEndedIterator<Item = &Die<'a>> + ExactSizeIterator {
         self.0.iter()
     }
 }
@@ -322,6 +322,11 @@ impl<'a> DebugInfo<'a> {
     pub(super) fn linkage_name(&self, chain: &Chain<'a>) -> Option<Cow<'a, str>> {
         self.chain_string(chain, constants::DW_AT_linkage_name)
             .or_else(|| self.chain_string(chain, constants::DW_AT_MIPS_linkage_name))
+    }
+
+    /// Returns the name of an entry, or of the entry that it completes.
+    pub(crate) fn completed_name(&self, id: DieId) -> Option<Cow<'a, str>> {
+        self.chain_string(&self.chain(self.die(id).ok()?), constants::DW_AT_name)
     }
 
     /// Returns the linkage name of the function that an entry is, or is an instance of.

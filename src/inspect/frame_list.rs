@@ -3,6 +3,7 @@
 //! 0 is the innermost frame. gdb, lldb and llvm-symbolizer number them in the same way. Source: DWARF 5 §3.3.8.2.
 
 use super::stop::{Stop, StopFrame};
+use crate::debug_info::{DieId, NameScopes};
 use crate::error::{Error, Result};
 use crate::meter::Meter;
 
@@ -175,6 +176,19 @@ impl<'s, 'p, 'a> StopFrame<'s, 'p, 'a> {
     /// Returns true if variables that are this many inlined calls outside the innermost belong to the frame.
     pub(super) fn has_depth(&self, depth: usize) -> bool {
         self.part == Part::Whole || self.part == Part::One(depth)
+    }
+
+    /// Returns the scopes in which names of the frame are looked up: the blocks and the function of the frame.
+    ///
+    /// # Errors
+    /// If the debugging information of the function is malformed.
+    pub(crate) fn name_scopes(&self, function: DieId) -> Result<NameScopes> {
+        let call = match self.part {
+            Part::Whole => None,
+            Part::One(part) => Some(part),
+        };
+        let (info, meter) = (self.stop.program().info(), self.stop.meter());
+        info.name_scopes(function, self.lookup_address(), call, meter)
     }
 
     /// Returns the number of frames in the call frame: one for each inlined call at the program location, and one for the function.

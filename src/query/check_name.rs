@@ -9,7 +9,8 @@ use super::check::{Checked, Checker};
 use super::class::{INT, IntegerType, Rank};
 use super::error::{QueryError, QueryErrorKind};
 use super::member::{find_constant, find_member};
-use super::names::{Entity, is_scope_of};
+use super::name_scope::{Entity, is_scope_of};
+use super::names::Found;
 use super::number::Number;
 use super::step::{Action, AnyRegister, Calculation, StepId};
 use super::syntax::{Binary, Path};
@@ -41,12 +42,22 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             return Ok(constant);
         }
         let is_value = |entity| matches!(entity, Entity::Enumerator { .. } | Entity::Function);
-        let found = self.names.find(path, &|named| is_value(named.entity));
-        let found = found.map_err(self.fault())?;
-        let step = match found.map(|named| named.entity) {
-            Some(Entity::Enumerator { enumeration }) => self.enumerator(enumeration, path.name)?,
-            Some(Entity::Function) => self.function(path)?,
-            Some(Entity::Type(_)) | None => None,
+        let frame = self.scope.name_scopes();
+        let found = (self.names).find(path, frame, &|named| is_value(named.entity));
+        let (entity, hidden) = match found.map_err(self.fault())? {
+            Found::Hidden(names) => (None, names),
+            Found::Entity(named) => (Some(named), Vec::new()),
+            Found::Ambiguous(candidates) => {
+                let name = path.to_string();
+                return Err(self.error(QueryErrorKind::Ambiguous { name, candidates }));
+            }
+        };
+        let step = match entity.map(|named| (named.entity, named.die)) {
+            Some((Entity::Enumerator { enumeration }, _)) => {
+                self.enumerator(enumeration, path.name)?
+            }
+            Some((Entity::Function, entry)) => self.function(path, entry)?,
+            Some((Entity::Type(_), _)) | None => None,
         };
         if let Some(step) = step {
             return Ok(step);
@@ -57,6 +68,13 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let units = self.names.order();
         if let Some(variable) = self.scope.elsewhere(path, units) {
             return self.variable(&variable);
+        }
+        if !hidden.is_empty() {
+            return Err(self.error(QueryErrorKind::UnknownName {
+                name: path.to_string(),
+                nearest: hidden,
+                frame: None,
+            }));
         }
         Err(self.unknown_name(path))
     }
@@ -92,8 +110,9 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             name,
         };
         let is_type = |entity| matches!(entity, Entity::Type(_));
-        let found = self.names.find(&class, &|named| is_type(named.entity));
-        let Some(found) = found.map_err(self.fault())? else {
+        let frame = self.scope.name_scopes();
+        let found = (self.names).find(&class, frame, &|named| is_type(named.entity));
+        let Some(found) = found.map_err(self.fault())?.entity() else {
             return Ok(None);
         };
         let stop = self.scope.tree.frame.stop();
@@ -105,7 +124,9 @@ impl<'a> Checker<'_, '_, '_, 'a> {
 
     fn unknown_name(&mut self, path: &Path<'_>) -> QueryError {
         let is_type = |entity| matches!(entity, Entity::Type(_));
-        if let Ok(Some(_)) = self.names.find(path, &|named| is_type(named.entity)) {
+        let frame = self.scope.name_scopes();
+        let found = (self.names).find(path, frame, &|named| is_type(named.entity));
+        if found.is_ok_and(|found| found.is_known()) {
             let what = "a type has no value; use `sizeof` or a cast, `(T) x`";
             return self.error(QueryErrorKind::Unsupported(what));
         }
@@ -168,10 +189,13 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         Ok(value.map(|value| self.value(Calculation::Constant(Number::Integer(value)), ty)))
     }
 
-    /// Returns the function that a path names, if it has code.
-    fn function(&mut self, path: &Path<'_>) -> Checked<Option<StepId>> {
+    /// Returns the address of a function, if it has code.
+    ///
+    /// * `entry`: a declaration or definition that the path names.
+    fn function(&mut self, path: &Path<'_>, entry: DieId) -> Checked<Option<StepId>> {
         let stop = self.scope.tree.frame.stop();
         let info = stop.program().info();
+        let qualifier = info.completed_qualifier(entry);
         for unit in self.names.order() {
             let is_there = self.names.has(unit, path).map_err(self.fault())?;
             if !is_there {
@@ -179,8 +203,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             }
             let functions = info.functions(unit).map_err(self.fault())?;
             let found = functions.iter().find(|function| {
-                let scope = function.qualifier.as_deref().unwrap_or_default();
-                function.name.as_deref() == Some(path.name) && is_scope_of(path, scope)
+                function.name.as_deref() == Some(path.name) && function.qualifier == qualifier
             });
             let address = found.and_then(|function| function.ranges.first());
             if let (Some(function), Some(range)) = (found, address) {

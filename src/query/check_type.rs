@@ -5,7 +5,8 @@
 use super::check::{Checked, Checker};
 use super::class::{Arithmetic, FloatType, IntegerType, Rank};
 use super::error::{QueryError, QueryErrorKind};
-use super::names::{Entity, Named, Names};
+use super::name_scope::{Entity, Named};
+use super::names::{Found, Names};
 use super::scope::Scope;
 use super::syntax::{Base, Declarator, Path, Tag, TypeName};
 use crate::arch::AddressSpace;
@@ -86,8 +87,8 @@ pub(super) fn is_type(
     if scope.local(path).is_some() || scope.global(path).is_some() {
         return false;
     }
-    let is_found = |found: crate::error::Result<Option<Named>>| matches!(found, Ok(Some(_)));
-    is_found(names.find(path, &is_type_named(None))) || alias(path).is_some()
+    let found = names.find(path, scope.name_scopes(), &is_type_named(None));
+    found.is_ok_and(|found| found.is_known()) || alias(path).is_some()
 }
 
 fn alias(path: &Path<'_>) -> Option<Arithmetic> {
@@ -180,15 +181,21 @@ impl Checker<'_, '_, '_, '_> {
         path: &Path<'_>,
         offset: usize,
     ) -> Checked<TypeId> {
-        let found = self
-            .names
-            .find(path, &is_type_named(tag))
-            .map_err(self.fault())?;
-        if let Some(named) = found {
-            return self.read_type(named.die);
-        }
+        let frame = self.scope.name_scopes();
+        let found = self.names.find(path, frame, &is_type_named(tag));
+        let others = match found.map_err(self.fault())? {
+            Found::Entity(named) => return self.read_type(named.die),
+            Found::Hidden(names) => names,
+            Found::Ambiguous(candidates) => {
+                let name = path.to_string();
+                return Err(QueryErrorKind::Ambiguous { name, candidates }.at(offset));
+            }
+        };
         if let (Some(ty), None) = (alias(path), tag) {
             return Ok(self.types.arithmetic(ty, None));
+        }
+        if !others.is_empty() {
+            return Err(unknown(path.to_string(), others, offset));
         }
         let mut nearest = Nearest::to(path.name);
         self.names.propose(&mut nearest, &is_type_named(tag));

@@ -43,6 +43,13 @@ pub enum QueryErrorKind {
         /// The names with similar spelling.
         nearest: Vec<String>,
     },
+    /// Several entities have this name, and none of them is nearer to the frame.
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The full names of the entities, each with the line of its declaration if it is local to a function.
+        candidates: Vec<String>,
+    },
     /// A structure, class or union has no member with this name.
     UnknownMember {
         /// The name.
@@ -81,6 +88,7 @@ impl QueryErrorKind {
             QueryErrorKind::Unsupported(_) => "unsupported",
             QueryErrorKind::UnknownName { .. } => "unknown-name",
             QueryErrorKind::UnknownType { .. } => "unknown-type",
+            QueryErrorKind::Ambiguous { .. } => "ambiguous-name",
             QueryErrorKind::UnknownMember { .. } => "unknown-member",
             QueryErrorKind::UnknownRegister { .. } => "unknown-register",
             QueryErrorKind::Type(_) => "type",
@@ -119,6 +127,9 @@ impl fmt::Display for QueryErrorKind {
             QueryErrorKind::UnknownType { name, nearest } => {
                 write!(f, "there is no type `{name}`")?;
                 did_you_mean(f, nearest)
+            }
+            QueryErrorKind::Ambiguous { name, candidates } => {
+                write!(f, "`{name}` is ambiguous: {}", candidates.join(", "))
             }
             QueryErrorKind::UnknownMember { name, ty, nearest } => {
                 write!(f, "`{ty}` has no member `{name}`")?;

@@ -1,66 +1,59 @@
 //! Looks up types, enumerators and functions by name in every unit.
 //!
-//! A unit is read once, when a name is first searched in it. The frame's unit comes first. The other units are read only for names that it lacks.
-//! Sources: DWARF 5 §3.1 to §3.3, §5.
+//! A unit is read once, when a name is first searched in it. The units of the frame come first. The other units are read only for names that these
+//! lack. Sources: DWARF 5 §3.1 to §3.3, §5; C17 §6.2.1 and C++20 [basic.lookup.unqual] for names that are declared several times.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gimli::DwTag;
 use gimli::constants::{
     DW_AT_declaration, DW_AT_export_symbols, DW_AT_name, DW_TAG_base_type, DW_TAG_class_type,
-    DW_TAG_enumeration_type, DW_TAG_enumerator, DW_TAG_lexical_block, DW_TAG_namespace,
+    DW_TAG_enumeration_type, DW_TAG_enumerator, DW_TAG_inlined_subroutine, DW_TAG_namespace,
     DW_TAG_structure_type, DW_TAG_subprogram, DW_TAG_template_alias, DW_TAG_typedef,
     DW_TAG_union_type, DW_TAG_unspecified_type,
 };
 
+use super::name_scope::{
+    Distance, Entity, Named, NamedScope, Rank, ScopeNumber, UnitNames, scopes_around,
+};
 use super::syntax::{Path, Tag};
-use crate::debug_info::{DebugInfo, DieId, UnitId};
+use crate::debug_info::{DebugInfo, DieId, NameScopes, UnitId, is_block};
 use crate::error::Result;
 use crate::meter::{HeldStack, Meter};
 use crate::nearest::Nearest;
 
-/// The kind of a named entity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entity {
-    /// A type, with its tag if it has a keyword.
-    Type(Option<Tag>),
-    /// An enumerator of an enumeration.
-    Enumerator {
-        enumeration: DieId,
-    },
-    Function,
-}
-
-/// A named entity.
+/// The result of a search.
 #[derive(Clone, Debug)]
-pub(super) struct Named {
-    pub(super) die: DieId,
-    pub(super) entity: Entity,
-    /// The number of the enclosing namespace, class or enumeration in the unit.
-    scope: Option<ScopeNumber>,
-    is_declaration: bool,
+pub(super) enum Found {
+    /// The entity that the name refers to in the frame.
+    Entity(Named),
+    /// Several entities, none of which is nearer to the frame: the names of at most [`MOST_NAMES`].
+    Ambiguous(Vec<String>),
+    /// No entity that is visible in the frame. Contains at most [`MOST_NAMES`] names of entities local to other functions.
+    Hidden(Vec<String>),
 }
 
-/// The number of a scope in its unit.
-type ScopeNumber = usize;
+impl Found {
+    /// Returns the entity that the name refers to.
+    pub(super) fn entity(self) -> Option<Named> {
+        match self {
+            Found::Entity(named) => Some(named),
+            Found::Ambiguous(_) | Found::Hidden(_) => None,
+        }
+    }
 
-/// A namespace, class or enumeration. It stores only its own name, because a copy of all enclosing names in each scope would be quadratic in the
-/// depth.
-#[derive(Debug)]
-struct NamedScope<'a> {
-    name: Cow<'a, str>,
-    outer: Option<ScopeNumber>,
-    /// True for an inline namespace, which names need not include.
-    is_inline: bool,
+    /// Returns true if any entity has the name, visible or not.
+    pub(super) fn is_known(&self) -> bool {
+        !matches!(self, Found::Hidden(names) if names.is_empty())
+    }
 }
 
-/// The names in a unit.
-#[derive(Debug, Default)]
-struct UnitNames<'a> {
-    scopes: Vec<NamedScope<'a>>,
-    named: BTreeMap<Cow<'a, str>, Vec<Named>>,
-}
+/// The steps charged for the name of a function whose declaration is another entry.
+const PER_NAME: u64 = 4;
+
+/// The maximum number of longer names that are proposed.
+const MOST_NAMES: usize = 3;
 
 /// The names of units.
 #[derive(Debug)]
@@ -95,25 +88,57 @@ impl<'d, 'a> Names<'d, 'a> {
         }
     }
 
-    /// Returns the first entity that `path` names and `wanted` accepts. Within each unit, definitions precede declarations.
+    /// Returns the entity that `path` names in a frame and `wanted` accepts: the nearest one, and among these a definition.
+    ///
+    /// * `frame`: the scopes of the frame.
     pub(super) fn find(
         &mut self,
         path: &Path<'_>,
+        frame: &NameScopes,
         wanted: &dyn Fn(&Named) -> bool,
-    ) -> Result<Option<Named>> {
-        let mut declared = None;
-        for unit in self.order() {
+    ) -> Result<Found> {
+        let meter = self.meter;
+        let around = scopes_around(path, frame);
+        let mut best: Option<(Rank, Named)> = None;
+        // The different names of the entities with the best rank.
+        let mut others = Vec::new();
+        let mut read = BTreeSet::new();
+        let own = frame.entries.iter().map(|entry| entry.unit);
+        for unit in own.chain(self.order()) {
+            if !read.insert(unit) {
+                continue;
+            }
+            let info = self.info;
             let names = self.unit(unit)?;
             for named in names.at(path).filter(|named| wanted(named)) {
-                if !named.is_declaration {
-                    return Ok(Some(named.clone()));
+                meter.work(1 + around.len() as u64)?;
+                let rank = Rank {
+                    distance: names.distance(named, path, frame, &around, meter)?,
+                    is_declaration: named.is_declaration,
+                    has_keyword: matches!(named.entity, Entity::Type(Some(_))),
+                };
+                let least = best.as_ref().map_or(rank, |(least, _)| *least);
+                if rank < least || best.is_none() {
+                    best = Some((rank, named.clone()));
+                    others.clear();
                 }
-                if declared.is_none() {
-                    declared = Some(named.clone());
+                if rank <= least && !rank.is_around() && others.len() < MOST_NAMES {
+                    let name = names.full_name(named, path.name, rank.distance, info);
+                    if !others.contains(&name) {
+                        others.push(name);
+                    }
                 }
             }
+            if best.as_ref().is_some_and(|(rank, _)| rank.is_final()) {
+                break;
+            }
         }
-        Ok(declared)
+        Ok(match best {
+            Some((rank, _)) if rank.distance == Distance::OtherFunction => Found::Hidden(others),
+            Some(_) if others.len() > 1 => Found::Ambiguous(others),
+            Some((_, named)) => Found::Entity(named),
+            None => Found::Hidden(others),
+        })
     }
 
     /// Does the work of [`find`](Self::find) in the first unit only, for names that exist in every unit.
@@ -207,15 +232,22 @@ impl<'d, 'a> Names<'d, 'a> {
                     Some(name) if is_scope => {
                         self.hold(name)?;
                         self.meter.hold_all::<NamedScope<'a>>(2)?;
-                        names.scopes.push(NamedScope {
-                            name: name.clone(),
-                            outer: scope,
-                            is_inline: tag == DW_TAG_namespace && die.flag(DW_AT_export_symbols),
-                        });
-                        names.scopes.len().checked_sub(1)
+                        let is_inline = tag == DW_TAG_namespace && die.flag(DW_AT_export_symbols);
+                        Some(names.open(name.clone(), scope, is_inline, None))
                     }
-                    // Entities that are local to a function have no qualified name.
-                    _ if tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block => None,
+                    _ if is_body(tag) => {
+                        let name = match &name {
+                            Some(name) => name.clone(),
+                            None if tag == DW_TAG_subprogram => {
+                                self.meter.work(PER_NAME)?;
+                                self.info.completed_name(die.id()).unwrap_or_default()
+                            }
+                            None => Cow::default(),
+                        };
+                        self.hold(&name)?;
+                        self.meter.hold_all::<NamedScope<'a>>(2)?;
+                        Some(names.open(name, scope, false, Some(die.id())))
+                    }
                     _ => scope,
                 };
                 let enumeration = (tag == DW_TAG_enumeration_type).then(|| die.id());
@@ -241,77 +273,6 @@ impl<'d, 'a> Names<'d, 'a> {
         }
         Ok(())
     }
-}
-
-impl UnitNames<'_> {
-    /// Returns the entities that a path names. The innermost scopes of an entity must equal the scopes of the path, or all scopes if the path is
-    /// absolute. An enumerator is in the scope of its enumeration, and in the enclosing scope.
-    fn at(&self, path: &Path<'_>) -> impl Iterator<Item = &Named> {
-        let found = self.named.get(path.name).into_iter().flatten();
-        let wanted = path.scopes.join("::");
-        found.filter(move |named| {
-            let outer = || self.scopes.get(named.scope?)?.outer;
-            self.is_scope(path.is_absolute, &wanted, named.scope)
-                || matches!(named.entity, Entity::Enumerator { .. })
-                    && self.is_scope(path.is_absolute, &wanted, outer())
-        })
-    }
-
-    /// Returns true if the innermost names of a scope are `wanted`, or all names if `is_absolute`. All inline namespaces may be left out together.
-    fn is_scope(&self, is_absolute: bool, wanted: &str, scope: Option<ScopeNumber>) -> bool {
-        let is_end = |named: fn(&NamedScope<'_>) -> bool| {
-            let around = |number: ScopeNumber| self.scopes.get(number);
-            let first = scope.and_then(around);
-            let all = core::iter::successors(first, |scope| scope.outer.and_then(around));
-            is_end_of(is_absolute, wanted, all.filter(|scope| named(scope)))
-        };
-        is_end(|_| true) || is_end(|scope| !scope.is_inline)
-    }
-}
-
-/// Returns true if scopes, given from the innermost outwards, end in `wanted`, or are equal to it if `is_absolute`.
-fn is_end_of<'s>(
-    is_absolute: bool,
-    wanted: &str,
-    mut scopes: impl Iterator<Item = &'s NamedScope<'s>>,
-) -> bool {
-    // The names that the remaining scopes must match. None means that all names matched.
-    let mut rest = Some(wanted).filter(|wanted| !wanted.is_empty());
-    while let Some(wanted) = rest {
-        let Some(scope) = scopes.next() else {
-            return false;
-        };
-        // The name of a scope can have several parts.
-        if let Some(before) = scope.name.strip_suffix(wanted)
-            && before.ends_with("::")
-        {
-            return !is_absolute;
-        }
-        let Some(before) = wanted.strip_suffix(scope.name.as_ref()) else {
-            return false;
-        };
-        if before.is_empty() {
-            break;
-        }
-        rest = before.strip_suffix("::");
-        if rest.is_none() {
-            return false;
-        }
-    }
-    !is_absolute || scopes.next().is_none()
-}
-
-/// Returns true if the scopes of a path are the innermost scopes of `scope`, or all scopes if the path is absolute.
-pub(super) fn is_scope_of(path: &Path<'_>, scope: &str) -> bool {
-    let wanted = path.scopes.join("::");
-    if scope == wanted {
-        return true;
-    }
-    !path.is_absolute
-        && (wanted.is_empty()
-            || scope
-                .strip_suffix(&wanted)
-                .is_some_and(|before| before.ends_with("::")))
 }
 
 fn entity(tag: DwTag, enumeration: Option<DieId>) -> Option<Entity> {
@@ -340,6 +301,11 @@ fn entity(tag: DwTag, enumeration: Option<DieId>) -> Option<Entity> {
     known.map(|(_, tag)| Entity::Type(Some(*tag)))
 }
 
+/// Returns true if names of an entry's children are local: functions and blocks.
+fn is_body(tag: DwTag) -> bool {
+    tag == DW_TAG_subprogram || is_block(tag) || tag == DW_TAG_inlined_subroutine
+}
+
 /// Returns true if an entry qualifies the names of its children.
 fn opens_scope(tag: DwTag) -> bool {
     [
@@ -350,45 +316,4 @@ fn opens_scope(tag: DwTag) -> bool {
         DW_TAG_enumeration_type,
     ]
     .contains(&tag)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Returns the scopes `a`, `a::b` and `a::b::c::d` (with a name of two parts), and an enumerator in the last one.
-    fn names() -> UnitNames<'static> {
-        let scope = |name, outer| NamedScope {
-            name: Cow::Borrowed(name),
-            outer,
-            is_inline: false,
-        };
-        UnitNames {
-            scopes: vec![
-                scope("a", None),
-                scope("b", Some(0)),
-                scope("c::d", Some(1)),
-            ],
-            named: BTreeMap::new(),
-        }
-    }
-
-    #[test]
-    fn a_scope_is_named_by_its_end_or_as_a_whole() {
-        let names = names();
-        let is = |is_absolute, wanted, scope| names.is_scope(is_absolute, wanted, scope);
-        for wanted in ["", "d", "c::d", "b::c::d", "a::b::c::d"] {
-            assert!(is(false, wanted, Some(2)), "{wanted}");
-            assert_eq!(
-                is(true, wanted, Some(2)),
-                wanted == "a::b::c::d",
-                "{wanted}"
-            );
-        }
-        for wanted in ["c", "a", "::d", "x::d", "x::a::b::c::d", "b::c", "b::d"] {
-            assert!(!is(false, wanted, Some(2)), "{wanted}");
-        }
-        assert!(is(false, "b", Some(1)) && is(true, "a::b", Some(1)) && !is(true, "b", Some(1)));
-        assert!(is(false, "", None) && is(true, "", None) && !is(false, "a", None));
-    }
 }

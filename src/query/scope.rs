@@ -1,14 +1,15 @@
 //! Finds the visible variables of a frame by name: first in its blocks from the inside out, then in its file, then in other files. Each variable is
 //! read once.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::names::is_scope_of;
+use super::name_scope::is_scope_of;
 use super::syntax::Path;
 use crate::debug_info::types::TypeTable;
-use crate::debug_info::{DieId, UnitId, Variable};
+use crate::debug_info::{DieId, NameScopes, UnitId, Variable};
 use crate::error::{Error, Result};
 use crate::inspect::{StopFrame, VariableValue};
 use crate::nearest::Nearest;
@@ -23,6 +24,8 @@ pub(super) struct Scope<'s, 'p, 'a> {
     visible: Vec<Arc<Variable<'a>>>,
     /// The limit that was reached before all variables were found.
     pub(super) limit: Option<Error>,
+    /// The scopes of the frame in which names are looked up, once they were needed.
+    name_scopes: OnceCell<NameScopes>,
     /// The variables of file scope in other units, once they were needed.
     elsewhere: Option<Vec<Arc<Variable<'a>>>>,
     values: BTreeMap<DieId, Rc<VariableValue<'p>>>,
@@ -39,6 +42,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             tree: Tree::new(frame, function),
             visible,
             limit,
+            name_scopes: OnceCell::new(),
             elsewhere: None,
             values: BTreeMap::new(),
         })
@@ -52,11 +56,23 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             .map(|function| function.die.unit)
     }
 
+    /// Returns the scopes of the frame in which names are looked up. If they cannot be read, only the function is known.
+    pub(super) fn name_scopes(&self) -> &NameScopes {
+        self.name_scopes.get_or_init(|| {
+            let Some(function) = &self.tree.function else {
+                return NameScopes::default();
+            };
+            let found = self.tree.frame.name_scopes(function.die);
+            found.unwrap_or_else(|_| NameScopes {
+                entries: vec![function.die],
+                qualifier: function.qualifier.clone(),
+            })
+        })
+    }
+
     /// Returns the namespaces and classes that enclose the frame's function, as `a::b`.
     pub(super) fn class(&self) -> &str {
-        let function = self.tree.function.as_ref();
-        let qualifier = function.and_then(|function| function.qualifier.as_deref());
-        qualifier.unwrap_or_default()
+        self.name_scopes().qualifier.as_deref().unwrap_or_default()
     }
 
     /// Returns the variable of a function or block with a path.
@@ -123,13 +139,8 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
     /// Returns the variable of file scope that matches a path best. The innermost namespace around the function is preferred, then no namespace, then
     /// any. A definition is preferred to a declaration.
     fn best(&self, variables: &[Arc<Variable<'a>>], path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
-        let around = self
-            .tree
-            .function
-            .as_ref()
-            .and_then(|function| function.qualifier.as_deref());
-        let around = around.unwrap_or_default();
         let rank = |variable: &&Arc<Variable<'a>>| {
+            let around = self.class();
             let scope = variable.scope.as_deref().unwrap_or_default();
             let after = around.strip_prefix(scope);
             let is_around = scope.is_empty()

@@ -42,8 +42,19 @@ impl Scratch {
     }
 }
 
-/// Evaluates expressions for a wave that stopped at `pc` of a fixture's object.
+/// Evaluates expressions in frame 0 of a wave that stopped at `pc` of a fixture's object.
 pub(crate) fn expressions<'t>(
+    name: &str,
+    place: (&Object, u64),
+    scratch: Scratch,
+    texts: impl Iterator<Item = &'t str>,
+) -> Vec<Value> {
+    expressions_in("0", name, place, scratch, texts)
+}
+
+/// Evaluates expressions in a frame of a wave that stopped at `pc` of a fixture's object.
+pub(crate) fn expressions_in<'t>(
+    frame: &str,
     name: &str,
     (object, pc): (&Object, u64),
     scratch: Scratch,
@@ -71,7 +82,7 @@ pub(crate) fn expressions<'t>(
     let object = fixture(object.path);
     let path = |path: &PathBuf| path.to_str().unwrap().to_owned();
     let mut arguments = vec!["print".to_owned(), path(&object)];
-    arguments.extend(["--format", "json", "--wave"].map(str::to_owned));
+    arguments.extend(["--frame", frame, "--format", "json", "--wave"].map(str::to_owned));
     arguments.extend([path(&wave), "--".to_owned()]);
     arguments.extend(texts.map(str::to_owned));
     let ran = hetdwarf(arguments);
