@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::arguments::{Format, LanePcArguments};
-use super::core::{Chosen, line_warnings, with_chosen};
+use super::core::{Chosen, with_chosen};
 use super::failure::{Exit, Failure, print_limit, print_warnings};
 use super::input::frame_at;
 use super::lane_places::{file_names, print_others};
@@ -36,19 +36,26 @@ pub(crate) fn run(
         html: plan(&arguments.html, Kind::Html)?,
     };
     // Warnings about the wave come before notes about the picture.
-    let ((exit, notes), warnings) = with_chosen(&chosen, err, |stop, file| {
-        let shown = show(arguments, &pictures, stop, file, width, out)?;
-        Ok((shown, line_warnings(stop)))
+    let shown = with_chosen(&chosen, err, |stop, file| {
+        show(arguments, &pictures, stop, file, width, out)
     })?;
-    print_warnings(&warnings, err)?;
+    print_warnings(&shown.warnings, err)?;
     let to: &mut dyn Write = match arguments.format {
         Format::Json => err,
         Format::Text => out,
     };
-    for note in notes {
+    for note in shown.notes {
         writeln!(to, "{note}")?;
     }
-    Ok(exit)
+    Ok(shown.exit)
+}
+
+/// The result of printing the lanes.
+struct Shown {
+    exit: Exit,
+    warnings: Vec<Untrusted<'static>>,
+    /// Notes about the pictures.
+    notes: Vec<String>,
 }
 
 /// The output files of the pictures.
@@ -57,7 +64,7 @@ struct Pictures {
     html: Option<Output>,
 }
 
-/// Prints the lanes and writes the pictures. Also returns notes about the pictures.
+/// Prints the lanes and writes the pictures.
 fn show(
     arguments: &LanePcArguments,
     pictures: &Pictures,
@@ -65,7 +72,7 @@ fn show(
     file: &Path,
     width: usize,
     out: &mut dyn Write,
-) -> Result<(Exit, Vec<String>), Failure> {
+) -> Result<Shown, Failure> {
     let place = |error: hetdwarf::Error| Failure::in_file(file, error);
     let recovery = match (arguments.recover, arguments.no_recover) {
         (true, _) => Recovery::Always,
@@ -95,7 +102,11 @@ fn show(
         Format::Json => write_json_pretty(&document, &mut *out)?,
         Format::Text => print(&document, width, out)?,
     }
-    Ok((Exit::Done.unless_limited(&document.completeness), notes))
+    Ok(Shown {
+        exit: Exit::Done.unless_limited(&document.completeness),
+        warnings: document.warnings,
+        notes,
+    })
 }
 
 /// Prints a chart: a row for each source line that has lanes, and a cell for each lane.

@@ -15,7 +15,7 @@ use hetdwarf::report::{
 use hetdwarf::untrusted::Untrusted;
 
 use super::arguments::{Format, UnwindArguments};
-use super::core::{Chosen, ask_all_waves, line_warnings, with_chosen};
+use super::core::{Chosen, ask_all_waves, with_chosen};
 use super::failure::{Exit, Failure, print_limit, print_warnings};
 use super::lane_places;
 use super::lanes::{chosen_lanes, item_text, work_items};
@@ -33,20 +33,20 @@ pub(crate) fn run(
     }
     let chosen = Chosen::of(&arguments.stop, arguments.reading.options());
     let (exit, warnings) = with_chosen(&chosen, err, |stop, file| {
-        let exit = answer(arguments, stop, file, width, out)?;
-        Ok((exit, line_warnings(stop)))
+        answer(arguments, stop, file, width, out)
     })?;
     print_warnings(&warnings, err)?;
     Ok(exit)
 }
 
+/// Prints the call stack. Also returns the warnings.
 fn answer(
     arguments: &UnwindArguments,
     stop: &Stop<'_, '_>,
     file: &Path,
     width: usize,
     out: &mut dyn Write,
-) -> Result<Exit, Failure> {
+) -> Result<(Exit, Vec<Untrusted<'static>>), Failure> {
     let chosen = chosen_lanes(arguments.lane.as_deref(), stop.wave().wave_size())?;
     let document = document(chosen.as_deref(), stop, file)?;
     match arguments.format {
@@ -57,7 +57,7 @@ fn answer(
             print_waiting(stop, width, out)?;
         }
     }
-    Ok(exit(&document))
+    Ok((exit(&document), document.warnings))
 }
 
 /// Returns the exit status for a call stack, which is incomplete if an error ended it.

@@ -36,6 +36,19 @@ pub fn fixture(path: &str) -> PathBuf {
     package().join(folder).join(path)
 }
 
+/// Returns the bytes of an object in which a section has another name, and is therefore missing.
+///
+/// # Panics
+/// If the object has no such section.
+#[must_use]
+pub fn without_section(object: impl AsRef<Path>, name: &str) -> Vec<u8> {
+    let mut bytes = std::fs::read(object).unwrap();
+    let name = format!("{name}\0").into_bytes();
+    let start = bytes.windows(name.len()).position(|part| part == name);
+    bytes[start.unwrap() + 1] = b'x';
+    bytes
+}
+
 /// Returns the number of samples that a test takes: `all` with `HETDWARF_THOROUGH`, as in `.ci/full`, and `some` without it.
 #[must_use]
 pub fn samples<N>(all: N, some: N) -> N {

@@ -277,10 +277,7 @@ fn two_forms_of_a_run_are_not_added() {
 #[test]
 fn samples_without_lines_have_a_reason() {
     let folder = Folder::new("no-lines");
-    let mut bytes = std::fs::read(object("stochastic")).unwrap();
-    let name = b".debug_line\0";
-    let start = bytes.windows(name.len()).position(|part| part == name);
-    bytes[start.unwrap() + 1] = b'x';
+    let bytes = dwarf_tests::without_section(object("stochastic"), ".debug_line");
     let damaged = folder.0.join("no-lines.hsaco");
     std::fs::write(&damaged, bytes).unwrap();
     let samples = profiles("stochastic").join("4242_results.json");

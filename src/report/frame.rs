@@ -8,7 +8,7 @@ use super::completeness::is_false;
 use super::number::Hex;
 use super::text::{FileNames, source_place};
 use crate::arch::ProcessAddress;
-use crate::debug_info::SourceFile;
+use crate::debug_info::{DebugInfo, SourceFile};
 use crate::error::Result;
 use crate::inspect::{FrameDescription, FrameKind, StopFrame};
 use crate::meter::Meter;
@@ -183,4 +183,12 @@ impl FrameDocument {
 /// Returns the path of a file as text for the documents.
 pub(super) fn path(file: &SourceFile) -> Untrusted<'static> {
     file.path.to_string().into()
+}
+
+/// Returns a warning for each line table that was needed and cannot be read.
+pub(super) fn line_warnings(info: &DebugInfo<'_>) -> Vec<Untrusted<'static>> {
+    let problems = info.line_problems().into_iter();
+    problems
+        .map(|problem| format!("lines and files are missing: {problem}").into())
+        .collect()
 }

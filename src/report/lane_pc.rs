@@ -6,7 +6,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::completeness::Completeness;
-use super::frame::{FrameDocument, path};
+use super::frame::{FrameDocument, line_warnings, path};
 use super::number::Hex;
 use crate::arch::{Lane, ProcessAddress};
 use crate::error::Result;
@@ -28,6 +28,9 @@ pub struct LanePcDocument {
     /// Further explanation, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Untrusted<'static>>,
+    /// Problems with the line tables that were needed. The lanes then lack files and lines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Untrusted<'static>>,
     /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
@@ -112,6 +115,7 @@ impl LanePcDocument {
                 frame: index,
                 known: false,
                 message: None,
+                warnings: Vec::new(),
                 completeness,
                 lanes: Vec::new(),
             });
@@ -161,6 +165,7 @@ impl LanePcDocument {
             frame: index,
             known: found.is_known(),
             message,
+            warnings: line_warnings(frame.stop().program().info()),
             completeness,
             lanes,
         })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::completeness::Completeness;
-use super::frame::FrameDocument;
+use super::frame::{FrameDocument, line_warnings};
 use super::number::Hex;
 use crate::arch::{Lane, Register};
 use crate::error::Result;
@@ -32,6 +32,9 @@ pub struct UnwindDocument {
     /// The reason why the code of the last frame has no description: a name of [`Undescribed`](crate::inspect::Undescribed).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
+    /// Problems with the line tables that were needed. The frames then lack files and lines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Untrusted<'static>>,
     /// The completeness of the document, whose fields are flattened into it.
     #[serde(flatten)]
     pub completeness: Completeness,
@@ -178,6 +181,7 @@ impl UnwindDocument {
                 (None, _) => stop.end_text().into(),
             },
             reason: undescribed.map(|undescribed| undescribed.name()),
+            warnings: line_warnings(stop.program().info()),
             completeness,
         })
     }

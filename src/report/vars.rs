@@ -299,7 +299,7 @@ pub struct LaneDocument {
     /// The position of the work-item in the grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_item: Option<[u32; 3]>,
-    /// The state of the value.
+    /// The state of the value. [`ValueStateKind`] has the meaning of each name.
     pub state: ValueStateKind,
     /// The value in the format of a C debugger.
     #[serde(skip_serializing_if = "Option::is_none")]

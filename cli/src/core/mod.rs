@@ -16,7 +16,7 @@ pub(crate) use document::with_document;
 pub(crate) use log::is_log;
 pub(crate) use source::WaveSource;
 pub(crate) use stop::{
-    Chosen, Opened, ask_all_waves, check_which, line_warnings, with_bytes, with_chosen, with_core,
+    Chosen, Opened, ask_all_waves, check_which, with_bytes, with_chosen, with_core,
 };
 pub(crate) use text::{Printer, numbers};
 

@@ -87,14 +87,6 @@ pub(crate) fn with_chosen<T>(
     })
 }
 
-/// Returns a warning for each line table that was needed and cannot be read.
-pub(crate) fn line_warnings(stop: &Stop<'_, '_>) -> Vec<Untrusted<'static>> {
-    let problems = stop.program().info().line_problems().into_iter();
-    problems
-        .map(|problem| format!("lines and files are missing: {problem}").into())
-        .collect()
-}
-
 /// Rejects the options that choose a code object of a file, because they do not apply to a core.
 pub(crate) fn check_which(which: &ObjectArguments) -> Result<(), Failure> {
     let given = [

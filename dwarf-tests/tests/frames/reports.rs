@@ -1,7 +1,7 @@
 //! Tests frames that earlier versions showed wrongly. The expected frames are llvm-symbolizer 22's, unless a comment says otherwise.
 
 use dwarf_tests::cores::Folder;
-use dwarf_tests::{fixture, hetdwarf};
+use dwarf_tests::{fixture, hetdwarf, without_section};
 use serde_json::{Value, json};
 
 use super::{Frame, Pair, list, of_documents, of_rust};
@@ -87,12 +87,9 @@ fn calls_of_inlined_functions_have_lines() {
 fn without_a_line_table_only_lines_and_files_are_missing() {
     let folder = Folder::new();
     let mut pair = at(&folder, "inlined.hsaco", GFX90A, 0x1adc);
-    let mut bytes = std::fs::read(&pair.object).unwrap();
-    let name = b".debug_line\0";
-    let start = bytes.windows(name.len()).position(|part| part == name);
-    bytes[start.unwrap() + 1] = b'x';
+    let damaged = without_section(&pair.object, ".debug_line");
     pair.object = folder.path("no-lines.hsaco");
-    std::fs::write(&pair.object, bytes).unwrap();
+    std::fs::write(&pair.object, damaged).unwrap();
     let document = pair.document("unwind", &[]);
     let frames = of_documents(list(&document["frames"]));
     let found = frames.iter().map(|frame| {
@@ -113,6 +110,10 @@ fn without_a_line_table_only_lines_and_files_are_missing() {
         for part in ["warning: lines and files are missing", ": .debug_line+0x0"] {
             assert!(ran.err.contains(part), "{command}: {}", ran.err);
         }
+    }
+    for command in ["unwind", "lane-pc"] {
+        let warning = pair.document(command, &[])["warnings"][0].to_string();
+        assert!(warning.contains(".debug_line+0x0"), "{command}: {warning}");
     }
     let values = pair.document("vars", &[]);
     let warning = values["warnings"][0].as_str().unwrap();

@@ -34,7 +34,7 @@ pub struct NearestDocument {
     /// The first address of the memory, and the first address after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<[Hex; 2]>,
-    /// The element that contains the address; null if the type is not known.
+    /// The element that contains the address. Present for an argument whose element size is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub element: Option<ElementDocument>,
     /// The place as text for people. It has the element only if the address is known to belong to the argument.
