@@ -242,9 +242,9 @@ impl<'a> UnitNames<'a> {
 }
 
 /// Returns the scopes that a relative path can begin in, innermost first: the namespaces and classes around the frame's function, each followed by
-/// the scopes of the path. An absolute path begins outside of all.
+/// the scopes of the path.
 pub(super) fn scopes_around(path: &Path<'_>, frame: &NameScopes) -> Vec<String> {
-    let qualifier = frame.qualifier.as_deref().filter(|_| !path.is_absolute);
+    let qualifier = frame.qualifier.as_deref();
     let mut outer: Vec<&str> = qualifier.unwrap_or_default().split("::").collect();
     outer.retain(|name| !name.is_empty() && *name != ANONYMOUS);
     let prefixes = (0..=outer.len())

@@ -102,12 +102,10 @@ impl<'d, 'a> Names<'d, 'a> {
         let mut best: Option<(Rank, Named)> = None;
         // The different names of the entities with the best rank.
         let mut others = Vec::new();
-        let mut read = BTreeSet::new();
-        let own = frame.entries.iter().map(|entry| entry.unit);
-        for unit in own.chain(self.order()) {
-            if !read.insert(unit) {
-                continue;
-            }
+        // The units of the function, and of the function that it is inlined from.
+        let own: BTreeSet<UnitId> = frame.entries.iter().map(|entry| entry.unit).collect();
+        let rest = self.order().into_iter().filter(|unit| !own.contains(unit));
+        for (index, unit) in (1..).zip(own.iter().copied().chain(rest)) {
             let info = self.info;
             let names = self.unit(unit)?;
             for named in names.at(path).filter(|named| wanted(named)) {
@@ -129,7 +127,10 @@ impl<'d, 'a> Names<'d, 'a> {
                     }
                 }
             }
-            if best.as_ref().is_some_and(|(rank, _)| rank.is_final()) {
+            if best
+                .as_ref()
+                .is_some_and(|(rank, _)| index >= own.len() && rank.is_final())
+            {
                 break;
             }
         }

@@ -1,7 +1,7 @@
 //! Tests which of several entities with the same name an expression refers to (C17 §6.2.1, C++20 [basic.lookup.unqual]).
 //!
 //! The types differ in size, and the enumerators and variables in value, so each answer shows the entity. The numbers are from the source,
-//! `names.cpp`.
+//! `names.cpp` and `unit_*`.
 
 use super::cxx::{Object, Row, Scratch, check, expressions_in, text};
 
@@ -70,13 +70,50 @@ const PLACES: &[Place] = &[
     ]),
 ];
 
-#[test]
-fn names_refer_to_the_nearest_entity() {
-    for (frame, pc, rows) in PLACES {
+/// An object with four units, each with its own types.
+const UNITS: Object = Object {
+    path: "print/units.hsaco",
+    words: &[],
+};
+
+/// `u::far` of the first unit is inlined into `call` of the second one. 0x1c10 is in `run_d` of the last unit.
+#[rustfmt::skip]
+const UNIT_PLACES: &[Place] = &[
+    ("0", 0x1758, &[
+        ("sizeof(T)", "unsigned long", |_| text(80)),
+        ("sizeof(Own)", "unsigned long", |_| text(81)),
+        ("sizeof(V)", "unsigned long", |_| text(74)),
+    ]),
+    ("1", 0x1758, &[
+        ("sizeof(T)", "unsigned long", |_| text(82)),
+        ("sizeof(u::T)", "unsigned long", |_| text(80)),
+        // An inline namespace can be left out. An enumerator is in the scope of its enumeration and in the scope around it.
+        ("sizeof(n::V)", "unsigned long", |_| text(74)),
+        ("sizeof(::n::v1::V)", "unsigned long", |_| text(74)),
+        ("::n::IN + 0", "unsigned int", |_| text(5)),
+        ("n::v1::IN + 0", "unsigned int", |_| text(5)),
+        ("n::Which::IN + 0", "unsigned int", |_| text(5)),
+    ]),
+    ("0", 0x1c10, &[
+        ("sizeof(struct Fwd)", "unsigned long", |_| text(71)),
+        ("sizeof(struct U)", "unsigned long", |_| text(73)),
+        ("sizeof(Both)", "unsigned long", |_| text(75)),
+        ("sizeof(struct Both)", "unsigned long", |_| text(76)),
+    ]),
+];
+
+fn check_places(object: &Object, places: &[Place]) {
+    for (frame, pc, rows) in places {
         let texts = rows.iter().map(|(text, ..)| *text);
-        let answers = expressions_in(frame, "names", (&OBJECT, *pc), Scratch::new(), texts);
+        let answers = expressions_in(frame, "names", (object, *pc), Scratch::new(), texts);
         check(rows, &answers);
     }
+}
+
+#[test]
+fn names_refer_to_the_nearest_entity() {
+    check_places(&OBJECT, PLACES);
+    check_places(&UNITS, UNIT_PLACES);
 }
 
 /// Expressions that are wrong in a frame at an address, and the messages.
