@@ -4,20 +4,21 @@
 //! proportion to the file. A [`Meter`] counts for one query: checking a whole file, the variables of a frame, or the call stack of a wave. Code whose
 //! work or memory depends on the input charges the meter first.
 //!
-//! * A *step* takes about as long as reading an entry. The table lists the amount of work that is charged as one step.
+//! * A *step* takes about as long as reading an entry. The table lists the cost of each kind of work.
 //! * A *byte* is one that is allocated and kept. Bytes that are freed during the query are returned.
 //!
-//! | work | in one step | defined in |
+//! | work | steps for one | defined in |
 //! |---|---|---|
-//! | entries, operations, list entries, instructions of line tables and of call frame information | 1 | the module that reads them |
-//! | machine instructions, decoded | 1 | `lane_flow/fuel.rs`, `cfi_check/mod.rs` |
-//! | machine instructions, followed for a lane | 8 | `lane_flow/fuel.rs` |
-//! | values of states, compared by `lane_flow` | 64 | `lane_flow/fuel.rs` |
-//! | machine instructions, compared with call frame information | 1/8 (8 steps each) | `cfi_check/flow.rs` |
-//! | rules of a row, copied or moved | 16 | `frame/row.rs` |
-//! | bytes copied, compared or skipped | 32 | `meter.rs` (`BYTES_PER_STEP`) |
-//! | bytes of a dump | 16 | `dump/output.rs` |
-//! | bytes of the text of a document | 4 | `meter.rs` (`charge_text`) |
+//! | entry, operation, list entry, instruction of a line table or of call frame information | 1 | the module that reads it |
+//! | machine instruction, decoded | 1 | `lane_flow/fuel.rs`, `cfi_check/mod.rs` |
+//! | machine instruction, followed for a lane | 1/8 | `lane_flow/fuel.rs` |
+//! | value of a state, compared by `lane_flow` | 1/64 | `lane_flow/fuel.rs` |
+//! | machine instruction, compared with call frame information | 8 | `cfi_check/flow.rs` |
+//! | rule of a row, copied or moved | 1/16 | `frame/row.rs` |
+//! | member, enumerator or variant, searched by `display` | 1/8 | `display/mod.rs` |
+//! | byte copied, compared or skipped | 1/32 | `meter.rs` (`BYTES_PER_STEP`) |
+//! | byte of a dump | 1/16 | `dump/output.rs` |
+//! | byte of the text of a document | 1/4 | `meter.rs` (`charge_text`) |
 //!
 //! Larger costs are constants beside their code, such as `PER_ENTRY` in `object/containers/mod.rs`: 16 steps for an entry of a container.
 //!

@@ -16,13 +16,13 @@ use crate::machine_flow::{Analysis, Code, Targets, solve};
 
 /// The number of instructions that may be visited per instruction of the function, and the minimum. A block is visited again each time that
 /// the state at its start changes, two or three times in real code.
-const STEPS_EACH: usize = 24;
+const INSTRUCTIONS_EACH: usize = 24;
+const LEAST_INSTRUCTIONS: usize = 4096;
 /// The cost of one visit in steps of the meter: the instruction is compared with the rules of its row. `meter.rs` lists the other factors.
-const PER_INSTRUCTION: u64 = 8;
-const STEPS: usize = 4096;
+const STEPS_PER_INSTRUCTION: u64 = 8;
 /// The most instructions that may be visited, and the most blocks of a function, each of which needs some thousand bytes. The largest
 /// function of the corpus has about seven hundred blocks.
-const MOST_STEPS: usize = 1 << 21;
+const MOST_INSTRUCTIONS: usize = 1 << 21;
 const MOST_BLOCKS: usize = 1 << 13;
 
 /// Receives the states before instructions.
@@ -90,11 +90,11 @@ struct Values<'v, 'c, V> {
 
 impl<'v, 'c, V> Values<'v, 'c, V> {
     fn new(context: &'v Context<'c>, visitor: Option<&'v mut V>) -> Values<'v, 'c, V> {
-        let left = context.code.instructions.len() * STEPS_EACH;
+        let left = context.code.instructions.len() * INSTRUCTIONS_EACH;
         Values {
             context,
             visitor,
-            left: left.clamp(STEPS, MOST_STEPS),
+            left: left.clamp(LEAST_INSTRUCTIONS, MOST_INSTRUCTIONS),
         }
     }
 }
@@ -105,7 +105,7 @@ impl<V: Visitor> Analysis for Values<'_, '_, V> {
 
     fn charge(&mut self, instructions: usize) -> Result<(), SkipReason> {
         self.left = (self.left.checked_sub(instructions)).ok_or(SkipReason::Budget)?;
-        let steps = PER_INSTRUCTION * instructions as u64;
+        let steps = STEPS_PER_INSTRUCTION * instructions as u64;
         (self.context.meter.work(steps)).map_err(|_| SkipReason::Budget)
     }
 

@@ -17,7 +17,7 @@ const MOST_CALLS: usize = 8;
 /// The most activations of functions that are visited.
 const MOST_ACTIVATIONS: usize = 64;
 /// The most instructions that one walk visits, including repeated visits.
-const MOST_STEPS: usize = 1 << 13;
+const MOST_INSTRUCTIONS: usize = 1 << 13;
 
 /// An activation of a function.
 pub(super) struct Activation<'a> {
@@ -186,7 +186,7 @@ impl<'w, 'a> Surroundings<'w, 'a> {
                 }
             }
             steps = steps.saturating_add(1);
-            if steps > MOST_STEPS {
+            if steps > MOST_INSTRUCTIONS {
                 return Ok(true);
             }
             let Some(source) = work.pop_last() else {

@@ -1,7 +1,7 @@
 //! Keeps the data that all waves at an address share: the function and its variables.
 //!
-//! Thousands of waves stop at a few addresses, and each gets the same queries. Only registers and memory must be read for each wave. A plan contains
-//! data that `debug_info` keeps for the file, which queries are not charged for.
+//! Thousands of waves stop at a few addresses, and each gets the same queries. Only registers and memory must be read for each wave. Queries are not
+//! charged for data that `debug_info` keeps for the file. For kept values, each query is charged the steps of the search.
 
 use std::sync::{Arc, Mutex, OnceLock};
 

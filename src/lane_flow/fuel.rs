@@ -11,9 +11,9 @@ use crate::error;
 use crate::meter::Meter;
 
 /// The number of followed instructions that cost one step of the meter. `meter.rs` lists the other factors.
-const PER_STEP: usize = 8;
+const INSTRUCTIONS_PER_STEP: usize = 8;
 /// The number of values, compared or copied, that cost as much as a followed instruction.
-const PER_INSTRUCTION: usize = 8;
+const VALUES_PER_INSTRUCTION: usize = 8;
 /// The number of copied bytes that cost as much as a followed instruction, where a question is charged for copies of states.
 const COPIED_PER_INSTRUCTION: u64 = 128;
 /// The number of facts per function: its code, its states, and three for each half of the wave. These are its liveness, and the switch-offs
@@ -60,7 +60,7 @@ impl Fuel {
     /// * `meter`: the meter of the file.
     pub(super) fn of_fact(size: usize, all: u64, meter: &Meter) -> Fuel {
         let steps = meter.most_steps() / 2 / FACTS;
-        let instructions = steps.saturating_mul(PER_STEP as u64);
+        let instructions = steps.saturating_mul(INSTRUCTIONS_PER_STEP as u64);
         let share = Meter::share(instructions, size as u64, &mut { all });
         Fuel {
             instructions: usize::try_from(share).unwrap_or(usize::MAX),
@@ -90,7 +90,7 @@ impl Fuel {
 
     /// Returns the most steps of the meter that all facts about a function can cost, if this is the budget of each.
     pub(super) fn steps_of_facts(self) -> u64 {
-        (self.instructions.div_ceil(PER_STEP) as u64).saturating_mul(FACTS)
+        (self.instructions.div_ceil(INSTRUCTIONS_PER_STEP) as u64).saturating_mul(FACTS)
     }
 
     /// Charges for followed instructions. Returns `None`, and leaves nothing, if the budget is exceeded.
@@ -102,12 +102,12 @@ impl Fuel {
 
     /// Charges for decoding a function: one step of the meter per instruction.
     pub(super) fn decode(&mut self, instructions: usize) -> Option<()> {
-        self.count(instructions.saturating_mul(PER_STEP))
+        self.count(instructions.saturating_mul(INSTRUCTIONS_PER_STEP))
     }
 
     /// Charges for comparing values.
     pub(super) fn compare(&mut self, values: usize) -> Option<()> {
-        self.count(values / PER_INSTRUCTION)
+        self.count(values / VALUES_PER_INSTRUCTION)
     }
 
     /// Charges for kept bytes.
@@ -216,11 +216,11 @@ impl Left {
 /// # Errors
 /// [`Limit::Work`](crate::error::Limit::Work) if fewer instructions are left.
 pub(super) fn pay(meter: &Meter, instructions: usize) -> error::Result<()> {
-    meter.work(instructions.div_ceil(PER_STEP) as u64)
+    meter.work(instructions.div_ceil(INSTRUCTIONS_PER_STEP) as u64)
 }
 
 /// Returns the number of instructions that a question may still follow.
 pub(super) fn left(meter: &Meter) -> usize {
     let left = usize::try_from(meter.steps_left()).unwrap_or(usize::MAX);
-    left.saturating_mul(PER_STEP)
+    left.saturating_mul(INSTRUCTIONS_PER_STEP)
 }

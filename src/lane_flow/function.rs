@@ -27,9 +27,9 @@ use crate::meter::{Held, Meter};
 use crate::sync::lock;
 
 /// The number of instructions that may be followed to find one fact, per instruction of the function, and its bounds.
-const STEPS_EACH: usize = 512;
-const LEAST_STEPS: usize = 1 << 16;
-const MOST_STEPS: usize = 1 << 22;
+const INSTRUCTIONS_EACH: usize = 512;
+const LEAST_INSTRUCTIONS: usize = 1 << 16;
+const MOST_INSTRUCTIONS: usize = 1 << 22;
 /// The factor by which the budget for all places of a function exceeds the budget of one fact.
 const PLANS: usize = 16;
 
@@ -181,8 +181,12 @@ impl<'a> FunctionFlow<'a> {
     }
 
     pub(super) fn steps(&self) -> usize {
-        let steps = self.code.instructions.len().saturating_mul(STEPS_EACH);
-        steps.clamp(LEAST_STEPS, MOST_STEPS)
+        let steps = self
+            .code
+            .instructions
+            .len()
+            .saturating_mul(INSTRUCTIONS_EACH);
+        steps.clamp(LEAST_INSTRUCTIONS, MOST_INSTRUCTIONS)
     }
 
     /// Returns the index of the instruction at an address.

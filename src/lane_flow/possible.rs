@@ -21,7 +21,7 @@ use crate::sync::lock;
 /// The most alternatives of one kind of lane that are distinguished.
 const MOST_WAYS: usize = 64;
 /// The most instructions that are followed to find the places of one kind of lane.
-const MOST_STEPS: usize = 1024;
+const MOST_INSTRUCTIONS: usize = 1024;
 
 /// The lanes that may be off at a place, with the same history.
 #[derive(Clone, Debug)]
@@ -119,8 +119,8 @@ fn find_ahead(contexts: &Contexts<'_>, index: usize, state: State) -> Option<BTr
     let mut places = BTreeSet::new();
     let mut known: BTreeMap<(usize, bool), State> = BTreeMap::new();
     let mut work = vec![(index, true, state)];
-    let mut left = MOST_STEPS;
-    let mut live = Fuel::of(MOST_STEPS);
+    let mut left = MOST_INSTRUCTIONS;
+    let mut live = Fuel::of(MOST_INSTRUCTIONS);
     while let Some((index, is_on, mut state)) = work.pop() {
         left = left.checked_sub(1)?;
         if code.is_leader(index) {

@@ -1,7 +1,8 @@
 //! Abstract interpretation of the machine code of one function: the parts that all analyses of code share.
 //!
-//! Each analysis supplies its lattice and its transfer function. The clients are [`cfi_check`](crate::cfi_check),
-//! [`lane_flow`](crate::lane_flow) and [`value_flow`](crate::value_flow). [`fault`](crate::fault) uses only [`Edge`].
+//! Each analysis supplies its lattice and its transfer function. [`cfi_check`](crate::cfi_check) and [`lane_flow`](crate::lane_flow) are solved over
+//! the whole graph. [`value_flow`](crate::value_flow) uses the machine and the transfer function along the paths that `lane_flow` follows.
+//! [`fault`](crate::fault) uses only [`Edge`].
 //!
 //! - [`Code`]: the instructions, the edges after each, and the control-flow graph.
 //! - [`Machine`]: the known contents of scalar registers, vector registers and rows of scratch at one place.
