@@ -119,7 +119,7 @@ impl Meter {
 
     /// Returns a meter for another query about the same file, with a full budget of steps, and the remaining memory.
     #[must_use]
-    pub fn question(&self) -> Meter {
+    pub fn for_query(&self) -> Meter {
         let meter = Meter::of(&self.limits, self.most_steps, self.most_bytes);
         let before = self.bytes();
         Meter {
@@ -132,8 +132,8 @@ impl Meter {
 
     /// Returns a meter for a query about several files together. It has the sum of their step budgets, and their remaining memory together.
     #[cfg(feature = "serde")]
-    pub(crate) fn question_about<'m>(files: impl Iterator<Item = &'m Meter>) -> Option<Meter> {
-        files.map(Meter::question).reduce(|mut all, file| {
+    pub(crate) fn for_query_about<'m>(files: impl Iterator<Item = &'m Meter>) -> Option<Meter> {
+        files.map(Meter::for_query).reduce(|mut all, file| {
             all.most_steps = all.most_steps.saturating_add(file.most_steps);
             all.most_bytes = all.most_bytes.saturating_add(file.most_bytes);
             all.before = all.before.saturating_add(file.before);
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_question_may_cost_grows_with_its_file() {
+    fn what_a_query_may_cost_grows_with_its_file() {
         let limits = Limits {
             work: 100,
             work_per_byte: 3,

@@ -255,7 +255,7 @@ pub unsafe extern "C" fn hetdwarf_core_describe(
             let text = core.loaded.with(|core, programs| {
                 let found: Vec<FoundObject> =
                     core.code_objects().iter().map(FoundObject::from).collect();
-                let meter = core.meter().question();
+                let meter = core.meter().for_query();
                 let report =
                     CoreReport::within(core, programs, &found, request, &meter, &mut |_| {});
                 to_json(&report.document)

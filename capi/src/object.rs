@@ -423,7 +423,7 @@ pub unsafe extern "C" fn hetdwarf_object_function_at(
             let found = info.find_function(pc)?;
             let found =
                 found.ok_or_else(|| Fault::not_found(format!("no function is at {pc:#x}")))?;
-            let calls = info.inlined_chain(&found, pc, &info.question())?;
+            let calls = info.inlined_chain(&found, pc, &info.for_query())?;
             if inlined.is_null() && capacity > 0 {
                 return Err(Fault::argument("inlined is NULL"));
             }

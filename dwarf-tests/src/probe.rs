@@ -117,13 +117,13 @@ fn entries(program: &Program<'_>, addresses: &mut Vec<u64>) {
             }
             for attribute in die.attributes() {
                 if let Ok(DieValue::LocationList(offset)) = info.value(&die, attribute)
-                    && let Ok(list) = info.location_list(unit, offset, &info.question())
+                    && let Ok(list) = info.location_list(unit, offset, &info.for_query())
                 {
                     let _ = list.take(1000).count();
                 }
             }
             if count < 40
-                && let Ok(id) = info.read_type(&mut types, Some(die.id()), &info.question())
+                && let Ok(id) = info.read_type(&mut types, Some(die.id()), &info.for_query())
             {
                 let _ = type_name(&types, id);
             }

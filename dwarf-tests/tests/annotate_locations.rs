@@ -238,7 +238,7 @@ fn with_short_lists(file: &[u8], names: &BTreeSet<Parameter>) -> Vec<u8> {
             if variable.scope_die != Some(function.die) || !names.contains(&key) {
                 continue;
             }
-            let meter = info.question();
+            let meter = info.for_query();
             let mut list = info.location_list(unit, offset, &meter).unwrap();
             while let Some(entry) = list.next().unwrap() {
                 let LocationRange::Bounded(range) = entry.range else {

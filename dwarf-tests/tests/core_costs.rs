@@ -24,7 +24,7 @@ fn cost(count: u32, request: CoreRequest) -> Cost {
     let process = Process::open(&core, &images);
     let programs = Programs::new(&process);
     let found: Vec<FoundObject> = core.code_objects().iter().map(FoundObject::from).collect();
-    let meter = core.meter().question();
+    let meter = core.meter().for_query();
     let mut document = None;
     let measured = allocation_counter::measure(|| {
         let report = CoreReport::within(&core, &programs, &found, request, &meter, &mut |_| {});

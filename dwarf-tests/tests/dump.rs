@@ -551,7 +551,7 @@ fn expressions(object: &CodeObject<'_>, split: bool) -> Vec<(Vec<u8>, Encoding)>
                         found.push((expression.bytes.to_vec(), expression.unit.encoding));
                     }
                     Ok(DieValue::LocationList(offset)) if !split => {
-                        let meter = info.question();
+                        let meter = info.for_query();
                         let mut list = info.location_list(unit, offset, &meter).unwrap();
                         while let Some(entry) = list.next().unwrap() {
                             let expression = entry.expression;

@@ -228,7 +228,7 @@ fn shown(info: &DebugInfo<'_>, unit: UnitId) -> Shown {
                     look(expression.bytes, expression.unit.encoding);
                 }
                 Ok(DieValue::LocationList(offset)) => {
-                    let meter = info.question();
+                    let meter = info.for_query();
                     let mut entries = info.location_list(unit, offset, &meter).unwrap();
                     while let Some(entry) = entries.next().unwrap() {
                         look(entry.expression.bytes, entry.expression.unit.encoding);

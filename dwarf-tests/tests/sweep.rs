@@ -144,7 +144,7 @@ fn addresses(program: &Program<'_>, tally: &mut Tally, name: &str) -> BTreeSet<u
                 let Ok(DieValue::LocationList(offset)) = info.value(&die, attribute) else {
                     continue;
                 };
-                let meter = info.question();
+                let meter = info.for_query();
                 let mut entries = info.location_list(unit, offset, &meter).unwrap();
                 while let Some(entry) = entries.next().unwrap() {
                     if let LocationRange::Bounded(Range { start, end }) = entry.range {

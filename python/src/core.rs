@@ -110,7 +110,7 @@ impl Core {
                 let objects: Vec<FoundObject> =
                     core.code_objects().iter().map(FoundObject::from).collect();
                 let request = CoreRequest::default().fault_address(fault_address);
-                let meter = core.meter().question();
+                let meter = core.meter().for_query();
                 let report =
                     CoreReport::within(core, programs, &objects, request, &meter, &mut |_| {});
                 serde_json::to_value(&report.document)

@@ -316,7 +316,7 @@ impl Object {
             let Some(function) = info.find_function(pc)? else {
                 return Ok(None);
             };
-            let inlined = info.inlined_chain(&function, pc, &info.question())?;
+            let inlined = info.inlined_chain(&function, pc, &info.for_query())?;
             let inlined = inlined.iter();
             let inlined = inlined.map(|call| call.name.as_deref().unwrap_or_default().to_owned());
             Ok(Some(Function::new(&function, inlined.collect())))

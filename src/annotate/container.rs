@@ -31,7 +31,7 @@ pub fn annotate_file(file: &[u8], limits: &Limits, request: &Request<'_>) -> Res
     annotate_file_within(file, &meter_of(file, limits), request)
 }
 
-/// Does the work of [`annotate_file`] as a part of a larger question.
+/// Does the work of [`annotate_file`] as a part of a larger query.
 ///
 /// * `meter`: the meter to which all code objects together are charged.
 ///

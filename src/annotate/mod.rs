@@ -110,7 +110,7 @@ fn meter_of(file: &[u8], limits: &Limits) -> Arc<Meter> {
     Arc::new(Meter::new(limits, file.len() as u64))
 }
 
-/// Does the work of [`annotate`] as a part of a larger question.
+/// Does the work of [`annotate`] as a part of a larger query.
 fn annotate_within(file: &[u8], meter: &Arc<Meter>, request: &Request<'_>) -> Result<Annotated> {
     let object = CodeObject::parse_within(file, meter)?;
     meter.hold(file.len() as u64)?;

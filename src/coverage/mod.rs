@@ -248,10 +248,10 @@ impl Coverage {
 /// Measures the coverage of a program's variables. If a limit is reached, returns the results that were found before.
 #[must_use]
 pub fn coverage(program: &Program<'_>) -> Coverage {
-    coverage_within(program, &program.meter().question())
+    coverage_within(program, &program.meter().for_query())
 }
 
-/// Does the work of [`coverage`] as a part of a larger question.
+/// Does the work of [`coverage`] as a part of a larger query.
 #[must_use]
 pub fn coverage_within(program: &Program<'_>, meter: &Meter) -> Coverage {
     let mut found = Coverage {

@@ -61,7 +61,7 @@ impl<'a> DebugInfo<'a> {
 
     /// Calls `visit` with all rows of all line tables.
     fn each_line_row(&self, visit: &mut dyn FnMut(UnitId, Row) -> Result<()>) -> Result<()> {
-        let meter = self.question();
+        let meter = self.for_query();
         let mut seen = BTreeSet::new();
         for unit in self.unit_ids() {
             let Some(table) = self.line_table(unit)? else {
@@ -120,7 +120,7 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If a unit cannot be read, or a limit is reached.
     pub fn all_functions(&self) -> Result<Vec<Function<'a>>> {
-        let meter = self.question();
+        let meter = self.for_query();
         let mut all = Vec::new();
         let mut seen = BTreeSet::new();
         for unit in self.unit_ids() {
@@ -141,7 +141,7 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If a unit cannot be read, or a limit is reached.
     pub fn all_globals(&self) -> Result<Vec<Arc<Variable<'a>>>> {
-        let meter = self.question();
+        let meter = self.for_query();
         let mut all = Vec::new();
         for unit in self.unit_ids() {
             self.globals_within(unit, &meter, &mut all)?;
@@ -160,7 +160,7 @@ impl<'a> DebugInfo<'a> {
         variable: &Variable<'a>,
         types: &mut TypeTable,
     ) -> Result<Option<TypeId>> {
-        match self.read_type(types, variable.ty, &self.question()) {
+        match self.read_type(types, variable.ty, &self.for_query()) {
             Ok(ty) => Ok(Some(ty)),
             Err(error) if error.is_limit() => Err(error),
             Err(_) => Ok(None),
@@ -182,7 +182,7 @@ impl<'a> DebugInfo<'a> {
             }
             LocationAttribute::List { unit, offset } => (UnitId(unit.id), offset),
         };
-        let meter = self.question();
+        let meter = self.for_query();
         let mut entries = self.location_list(unit, offset, &meter)?;
         let mut found = Vec::new();
         while let Some(entry) = entries.next()? {
@@ -199,7 +199,7 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If a unit or a type cannot be read, or a limit is reached.
     pub fn types_named(&self, name: &str, types: &mut TypeTable) -> Result<Vec<TypeId>> {
-        let meter = self.question();
+        let meter = self.for_query();
         let last = name.rsplit("::").next().unwrap_or(name);
         let mut found = Vec::new();
         for unit in self.unit_ids() {

@@ -117,7 +117,7 @@ impl<'a> DebugInfo<'a> {
     ///
     /// # Errors
     /// If there is no such unit, or it is malformed; [`Limit::Work`](crate::error::Limit::Work) if it has more
-    /// entries than one question may look at.
+    /// entries than one query may look at.
     pub fn convention(&self, unit: UnitId) -> Result<UnitConvention> {
         self.cache(unit)?
             .convention

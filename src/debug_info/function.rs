@@ -127,7 +127,7 @@ impl<'a> DebugInfo<'a> {
     /// If there is no entry. Attributes that cannot be read are omitted, and the first of these errors becomes the function's `problem`.
     pub fn function(&self, id: DieId) -> Result<Function<'a>> {
         let chain = self.chain(self.die(id)?);
-        let code = self.code_of(&chain, &self.question());
+        let code = self.code_of(&chain, &self.for_query());
         let convention = chain.find(DW_AT_calling_convention);
         let convention = convention.and_then(|(_, attribute)| attribute.udata_value());
         Ok(Function {

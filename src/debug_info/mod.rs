@@ -245,8 +245,8 @@ impl<'a> DebugInfo<'a> {
 
     /// Returns a meter for a separate query.
     #[must_use]
-    pub fn question(&self) -> Meter {
-        self.meter().question()
+    pub fn for_query(&self) -> Meter {
+        self.meter().for_query()
     }
 
     /// Charges for values of a type that are kept as long as `self`.

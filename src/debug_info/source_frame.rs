@@ -136,7 +136,7 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If nothing is found, but something that might have led to it could not be read.
     pub fn source_frames(&self, pc: u64) -> Result<SourceFrames<'_, 'a>> {
-        self.source_frames_within(pc, &self.question())
+        self.source_frames_within(pc, &self.for_query())
     }
 
     /// Returns the frames of [`source_frames`](DebugInfo::source_frames), and charges a meter.

@@ -37,7 +37,7 @@ impl<'a> DebugInfo<'a> {
     /// Returns the size of the type at `ty` in bytes, if it is known without evaluation.
     #[must_use]
     pub fn byte_size(&self, ty: DieId) -> Option<u64> {
-        self.size(ty, &self.question())
+        self.size(ty, &self.for_query())
     }
 
     /// Returns the size of a type in bytes, if known without evaluation, and charges `meter` for the entries read.

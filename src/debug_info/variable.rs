@@ -177,7 +177,7 @@ impl<'a> DebugInfo<'a> {
         let mut found = InScope::default();
         match self.known_variables(function.die, pc) {
             Some(known) => found = known,
-            None => self.walked_variables(function.die, pc, &self.question(), &mut found)?,
+            None => self.walked_variables(function.die, pc, &self.for_query(), &mut found)?,
         }
         Ok(owned(found.variables))
     }
@@ -263,7 +263,7 @@ impl<'a> DebugInfo<'a> {
     /// If the unit cannot be read.
     pub fn globals(&self, unit: UnitId) -> Result<Vec<Variable<'a>>> {
         let mut variables = Vec::new();
-        self.globals_within(unit, &self.question(), &mut variables)?;
+        self.globals_within(unit, &self.for_query(), &mut variables)?;
         Ok(owned(variables))
     }
 

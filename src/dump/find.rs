@@ -20,7 +20,7 @@ pub(super) fn find(
     names: &[impl AsRef<str>],
 ) -> Result<Vec<DieId>> {
     let info = sources.info(dialect)?;
-    let meter = sources.question();
+    let meter = sources.for_query();
     let bytes = sources.section(false, SECTION)?;
     let strings = sources.section(false, ".debug_str")?;
     let mut found = Vec::new();

@@ -70,7 +70,7 @@ pub(super) fn dump(context: Context<'_, '_>, output: &mut Output<'_>) -> Result<
             offset: context.offset,
             verbose: context.style.verbose,
         };
-        lines.tables(&sources.question(), output)?;
+        lines.tables(&sources.for_query(), output)?;
     }
     Ok(())
 }

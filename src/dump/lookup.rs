@@ -20,7 +20,7 @@ use crate::untrusted::Untrusted;
 /// If the units cannot be read, or a limit is reached.
 pub(super) fn lookup(sources: &Sources<'_>, dialect: Dialect, pc: u64) -> Result<Vec<DieId>> {
     let info = sources.info(dialect)?;
-    let meter = sources.question();
+    let meter = sources.for_query();
     for id in info.unit_ids() {
         let root = info.root(id)?;
         if root.tag() == dw::DW_TAG_type_unit || !contains(&info, &root, pc, &meter) {

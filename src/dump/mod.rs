@@ -336,7 +336,7 @@ impl<'d> Dump<'d> {
     /// # Errors
     /// If writing fails.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<Option<Malformed>> {
-        let meter = self.sources.question();
+        let meter = self.sources.for_query();
         let is_quiet = self.style.naming == Naming::Llvm;
         let mut output = Output::new(out, self.json, &meter).quiet(is_quiet);
         let written = self.document(&mut output);

@@ -20,7 +20,7 @@ pub(super) fn list(sources: &Sources<'_>, dialect: Dialect) -> (Vec<Arc<str>>, R
 
 fn collect(sources: &Sources<'_>, dialect: Dialect, files: &mut Vec<Arc<str>>) -> Result<()> {
     let info = sources.info(dialect)?;
-    let meter = sources.question();
+    let meter = sources.for_query();
     if info.unit_ids().next().is_none() {
         return line::paths(sources, &meter, files);
     }

@@ -208,9 +208,9 @@ impl<'a> Sources<'a> {
     }
 
     /// Returns a meter for a part of the dump.
-    pub(super) fn question(&self) -> Arc<Meter> {
+    pub(super) fn for_query(&self) -> Arc<Meter> {
         let meters = self.files.iter().map(|(object, _)| object.meter().as_ref());
-        let meter = Meter::question_about(meters);
+        let meter = Meter::for_query_about(meters);
         Arc::new(meter.unwrap_or_else(|| Meter::new(&Limits::DEFAULT, 0)))
     }
 
@@ -221,7 +221,7 @@ impl<'a> Sources<'a> {
                 None => Ok(&[] as &[u8]),
             }
         };
-        let info = DebugInfo::load_within(&self.question(), load(false))?.with_dialect(dialect);
+        let info = DebugInfo::load_within(&self.for_query(), load(false))?.with_dialect(dialect);
         if self.has(true) {
             return info.with_split(load(true));
         }

@@ -24,7 +24,7 @@ pub(super) fn write(
 ) -> io::Result<Result<()>> {
     let collected = || {
         let info = sources.info(dialect)?;
-        statistics::collect(&info, &sources.question())
+        statistics::collect(&info, &sources.for_query())
     };
     match collected() {
         Ok(found) => Report::new(&found, sources)

@@ -76,7 +76,7 @@ pub(super) fn survey<'data>(
         version,
         is_sure: note.is_sure && (FIRST_VERSION..=LAST_VERSION).contains(&version),
         meter: &meter,
-        packets: meter.question(),
+        packets: meter.for_query(),
         waves: Vec::new(),
         areas: BTreeMap::new(),
         problems,

@@ -244,7 +244,7 @@ impl<'a> Program<'a> {
             reading,
             wave_size: wave_size.unwrap_or(WaveSize::Wave64),
             arena,
-            meter: arena.meter(self.object().meter().question()),
+            meter: arena.meter(self.object().meter().for_query()),
         };
         Ok(ProgramContext {
             asked,

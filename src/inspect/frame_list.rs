@@ -104,7 +104,7 @@ impl<'p, 'a> Stop<'p, 'a> {
     fn frame_list(&self) -> &FrameList {
         let core = self.core();
         core.frames.get_or_init(|| {
-            let meter = self.program().object().meter().question();
+            let meter = self.program().object().meter().for_query();
             FrameList::new(self, &meter)
         })
     }

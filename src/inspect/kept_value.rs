@@ -86,8 +86,8 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// results.
     fn find_kept(&self, plan: &FramePlan<'a>, function: &Function<'a>) -> Option<KeptAt> {
         let program = self.stop.program();
-        let question = || program.object().meter().question();
-        let (reading, following) = (&question(), &question());
+        let query = || program.object().meter().for_query();
+        let (reading, following) = (&query(), &query());
         let lane_flow = program.lane_flow(self.wave_size());
         let (flow, index) = lane_flow.function_at(self.frame.code_address(), reading)?;
         let calls = self.inlined(function).ok()?;

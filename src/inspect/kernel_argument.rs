@@ -116,7 +116,7 @@ impl<'a> Program<'a> {
             .iter()
             .filter(is_own)
             .find(|one| one.position == Some(number) && has_name(argument, one))?;
-        let (meter, mut types) = (self.meter().question(), TypeTable::default());
+        let (meter, mut types) = (self.meter().for_query(), TypeTable::default());
         let ty = info.read_type(&mut types, parameter.ty, &meter).ok();
         let element_size = ty.and_then(|ty| {
             let TypeKind::Pointer { target, .. } = types.resolved(ty).kind else {

@@ -53,7 +53,7 @@ impl Program<'_> {
     pub fn missing_split(&self) -> Option<MissingSplit> {
         let mut missing = None;
         // A limit or a malformed unit is reported by the query that reads the units' entries.
-        let _ = self.collect_missing_split(&mut missing, &self.meter().question());
+        let _ = self.collect_missing_split(&mut missing, &self.meter().for_query());
         missing
     }
 

@@ -116,7 +116,7 @@ impl<'p, 'a> Stop<'p, 'a> {
         options: StopOptions,
         arena: &'p Arena<'p>,
     ) -> Stop<'p, 'a> {
-        let meter = arena.meter(program.object().meter().question());
+        let meter = arena.meter(program.object().meter().for_query());
         Stop::within(program, wave, pc.into(), options, arena, meter)
     }
 

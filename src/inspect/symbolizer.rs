@@ -302,7 +302,7 @@ impl<'p, 'a> Lookups<'_, 'p, 'a> {
     ) -> Option<(&'p Program<'a>, Result<T>)> {
         let (program, _) = self.symbolizer.program(object)?;
         let meter = self.meters.get_mut(object)?;
-        let meter = meter.get_or_insert_with(|| program.info().question());
+        let meter = meter.get_or_insert_with(|| program.info().for_query());
         let before = meter.steps();
         let answer = question(program, meter);
         meter.refund_steps(meter.steps().saturating_sub(before).min(PER_ADDRESS));

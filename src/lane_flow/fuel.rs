@@ -1,8 +1,8 @@
 //! Bounds the analysis of machine code.
 //!
-//! Facts about a function are found once and kept for all questions. Their budget depends only on the file and the function, and questions
-//! are not charged for them. The facts for one place of a function are charged to every question that needs them, even if they were found
-//! before. The result of a question therefore does not depend on earlier questions. The meter of the file holds the kept facts until the
+//! Facts about a function are found once and kept for all queries. Their budget depends only on the file and the function, and queries
+//! are not charged for them. The facts for one place of a function are charged to every query that needs them, even if they were found
+//! before. The result of a query therefore does not depend on earlier queries. The meter of the file holds the kept facts until the
 //! function is forgotten.
 
 use super::Reason;
@@ -14,7 +14,7 @@ use crate::meter::Meter;
 const INSTRUCTIONS_PER_STEP: usize = 8;
 /// The number of values, compared or copied, that cost as much as a followed instruction.
 const VALUES_PER_INSTRUCTION: usize = 8;
-/// The number of copied bytes that cost as much as a followed instruction, where a question is charged for copies of states.
+/// The number of copied bytes that cost as much as a followed instruction, where a query is charged for copies of states.
 const COPIED_PER_INSTRUCTION: u64 = 128;
 /// The number of facts per function: its code, its states, and three for each half of the wave. These are its liveness, and the switch-offs
 /// of lanes that entered the function and of lanes that did not.
@@ -54,7 +54,7 @@ impl Fuel {
         }
     }
 
-    /// Returns the budget of each fact about a function. All facts about a file together may use half the steps of a question about it.
+    /// Returns the budget of each fact about a function. All facts about a file together may use half the steps of a query about it.
     ///
     /// * `size`: the bytes of the function, `all`: the bytes of all functions of the file.
     /// * `meter`: the meter of the file.
@@ -151,19 +151,19 @@ impl Fuel {
 /// The budget that is left for the plans of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Left {
-    /// The number of instructions that may still be followed, independently of the question's budget.
+    /// The number of instructions that may still be followed, independently of the query's budget.
     instructions: usize,
-    /// The question's budget in instructions, which is also charged for copies of states.
+    /// The query's budget in instructions, which is also charged for copies of states.
     paid: usize,
-    /// The number of instructions that were charged to the question.
+    /// The number of instructions that were charged to the query.
     used: usize,
 }
 
 impl Left {
     /// Creates the budget.
     ///
-    /// * `instructions`: the number of instructions that may be followed, independently of the question's budget.
-    /// * `paid`: the question's budget in instructions.
+    /// * `instructions`: the number of instructions that may be followed, independently of the query's budget.
+    /// * `paid`: the query's budget in instructions.
     pub(super) const fn of(instructions: usize, paid: usize) -> Left {
         Left {
             instructions,
@@ -182,7 +182,7 @@ impl Left {
         self.used
     }
 
-    /// Returns true if the question's budget is used up.
+    /// Returns true if the query's budget is used up.
     pub(super) const fn is_paid_out(self) -> bool {
         self.paid == 0
     }
@@ -211,7 +211,7 @@ impl Left {
     }
 }
 
-/// Charges a question for followed instructions.
+/// Charges a query for followed instructions.
 ///
 /// # Errors
 /// [`Limit::Work`](crate::error::Limit::Work) if fewer instructions are left.
@@ -219,7 +219,7 @@ pub(super) fn pay(meter: &Meter, instructions: usize) -> error::Result<()> {
     meter.work(instructions.div_ceil(INSTRUCTIONS_PER_STEP) as u64)
 }
 
-/// Returns the number of instructions that a question may still follow.
+/// Returns the number of instructions that a query may still follow.
 pub(super) fn left(meter: &Meter) -> usize {
     let left = usize::try_from(meter.steps_left()).unwrap_or(usize::MAX);
     left.saturating_mul(INSTRUCTIONS_PER_STEP)

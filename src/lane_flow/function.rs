@@ -345,7 +345,7 @@ impl<'a> FunctionFlow<'a> {
     /// Answers for the inactive lanes of one half before an instruction: where they resume, or the next instruction that acts on them.
     ///
     /// # Errors
-    /// If the budget of the question is exceeded.
+    /// If the budget of the query is exceeded.
     pub(super) fn ask(
         &self,
         at: HalfAt,
@@ -370,14 +370,14 @@ impl<'a> FunctionFlow<'a> {
         plan.ask(lanes, &source, meter, asker)
     }
 
-    /// Finds a fact for a place, or returns the kept one, and charges the question for it. Returns `None` if the budget was exceeded. If
+    /// Finds a fact for a place, or returns the kept one, and charges the query for it. Returns `None` if the budget was exceeded. If
     /// there is no room to keep the fact, it is found again each time.
     ///
     /// * `find`: finds the fact, and charges for the followed instructions.
     /// * `bytes`: returns the size of the kept fact.
     ///
     /// # Errors
-    /// If the question costs more than its budget.
+    /// If the query costs more than its budget.
     fn keep<K: Ord, T: Clone>(
         &self,
         kept: &PlaceCache<K, T>,

@@ -41,7 +41,7 @@ impl FunctionFlow<'_> {
     /// Returns the facts about the lanes of a wave at each instruction. Neighbouring instructions with equal facts form one range. Also
     /// returns the number of instructions to charge, and true if there were too few.
     ///
-    /// * `most`: the question's budget in instructions.
+    /// * `most`: the query's budget in instructions.
     pub(super) fn plan(
         &self,
         planning: Planning<'_>,

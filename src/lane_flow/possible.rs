@@ -188,7 +188,7 @@ impl FunctionFlow<'_> {
     /// * `plan`: the facts about that instruction.
     ///
     /// # Errors
-    /// If the question costs more than its budget.
+    /// If the query costs more than its budget.
     pub(super) fn possible(
         &self,
         index: usize,

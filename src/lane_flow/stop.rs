@@ -149,7 +149,7 @@ impl<'a> LaneFlow<'a> {
     }
 
     /// Drops the facts about other functions, if there may be too little room for a new function. They may have to be found repeatedly, so
-    /// the question is charged.
+    /// the query is charged.
     fn make_room_for(&self, entry: &Entry<'a>, fuel: Fuel, meter: &Meter) -> Result<(), Reason> {
         let bytes = bytes_of_code(entry.function.code).saturating_mul(2);
         if !self.meter.has_room(bytes) && lock(&entry.flow).is_none() {
@@ -260,7 +260,7 @@ impl<'a> LaneFlow<'a> {
         wants_switch_off: Option<&WantsSwitchOff<'_>>,
     ) -> Option<(Vec<RangePlan>, bool)> {
         let entry = self.functions.get(&function)?;
-        // The other half of the budget is left to other questions.
+        // The other half of the budget is left to other queries.
         let half = meter.part(meter.steps_left() / 2);
         let plans = self.plan_by(entry, &half, wants_switch_off);
         meter.work(half.steps()).ok()?;
@@ -412,7 +412,7 @@ impl<'a> LaneFlow<'a> {
         Some((at.flow, at.index))
     }
 
-    /// Charges a question for instructions that a [companion](super::Companion) was followed over.
+    /// Charges a query for instructions that a [companion](super::Companion) was followed over.
     ///
     /// # Errors
     /// If the budget is exceeded.

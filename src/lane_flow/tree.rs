@@ -65,7 +65,7 @@ impl Tree {
     /// Answers for lanes, one bit per lane.
     ///
     /// # Errors
-    /// If the budget of the question is exceeded: every node on the path costs the instructions that were followed from the node above to
+    /// If the budget of the query is exceeded: every node on the path costs the instructions that were followed from the node above to
     /// find it. Searches that are repeated are bounded by the budget of the tree.
     pub(super) fn ask(
         &mut self,
@@ -147,7 +147,7 @@ struct Visit<'t> {
     depth: usize,
     /// The number of instructions that were followed to find all nodes above.
     cost: usize,
-    /// The search that paused above the node. `None` if that was for an earlier question.
+    /// The search that paused above the node. `None` if that was for an earlier query.
     search: Option<Box<Search>>,
 }
 

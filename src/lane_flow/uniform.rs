@@ -39,7 +39,7 @@ impl LaneFlow<'_> {
     /// * `registers`: one register for a wave of 32 lanes; two for a wave of 64 lanes, the lower half first.
     ///
     /// # Errors
-    /// If the question costs more than its budget.
+    /// If the query costs more than its budget.
     pub(crate) fn uniformity(
         &self,
         pc: u64,

@@ -89,7 +89,7 @@ impl<'p, 'a> Profile<'p, 'a> {
     /// Adds a place whose code is known. Returns false, and adds nothing, if there is no information about it.
     ///
     /// * `kernel`: the running kernel, if the samples contain it.
-    /// * `meter`: the budget of the question.
+    /// * `meter`: the budget of the query.
     ///
     /// # Errors
     /// If a limit is reached.

@@ -181,7 +181,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         Query::within(frame)
     }
 
-    /// Does the work of [`Query::new`] as a part of a larger question, without a reset of the meter.
+    /// Does the work of [`Query::new`] as a part of a larger query, without a reset of the meter.
     pub(crate) fn within(frame: StopFrame<'s, 'p, 'a>) -> Result<Query<'s, 'p, 'a>> {
         let scope = Scope::new(frame)?;
         let names = Names::new(
@@ -228,7 +228,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         self.scope.limit.as_ref()
     }
 
-    /// Does the work of [`evaluate`](Query::evaluate) as a part of a larger question.
+    /// Does the work of [`evaluate`](Query::evaluate) as a part of a larger query.
     pub(crate) fn evaluate_within(
         &mut self,
         text: &str,
@@ -309,7 +309,7 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
         self.text_within(answer, options, &meter, None)
     }
 
-    /// Does the work of [`Query::text`] as a part of a larger question, with its meter.
+    /// Does the work of [`Query::text`] as a part of a larger query, with its meter.
     ///
     /// * `marks`: receives the positions at which the text can be broken into lines.
     pub(crate) fn text_within(

@@ -1,4 +1,4 @@
-//! Collects the answers of all waves of a core to one question. Equal answers form one group.
+//! Collects the answers of all waves of a core to one query. Equal answers form one group.
 
 use std::collections::BTreeMap;
 

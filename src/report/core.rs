@@ -372,7 +372,7 @@ impl CoreReport {
         found: &[FoundObject],
         group_by: GroupBy,
     ) -> CoreReport {
-        let meter = core.meter().question();
+        let meter = core.meter().for_query();
         let request = CoreRequest::default().group_by(group_by);
         CoreReport::within(core, programs, found, request, &meter, &mut |_| {})
     }

@@ -99,7 +99,7 @@ impl LanePcDocument {
         LanePcDocument::within(frame, recovery)
     }
 
-    /// Does the work of [`LanePcDocument::by`] as a part of a larger question, without a reset of the meter.
+    /// Does the work of [`LanePcDocument::by`] as a part of a larger query, without a reset of the meter.
     pub(super) fn within(
         frame: &StopFrame<'_, '_, '_>,
         recovery: Recovery,

@@ -107,7 +107,7 @@ impl ExpressionDocument {
 
 impl PrintDocument {
     /// Evaluates expressions in lanes of a frame. An expression that cannot be evaluated has an error in its place, even if a limit was the cause.
-    /// All expressions together are one question with one meter.
+    /// All expressions together are one query with one meter.
     ///
     /// # Errors
     /// If the debugging information of the frame is malformed.

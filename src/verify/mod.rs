@@ -91,7 +91,7 @@ pub fn verify_with(program: &Program<'_>, selection: &Selection, threads: NonZer
         program,
         selection,
         threads,
-        program.meter().question().into(),
+        program.meter().for_query().into(),
     )
 }
 
@@ -117,7 +117,7 @@ fn check_tables(
     }
 }
 
-/// Does the work of [`verify_with`] as a part of a larger question, with its meter.
+/// Does the work of [`verify_with`] as a part of a larger query, with its meter.
 pub(crate) fn verify_within(
     program: &Program<'_>,
     selection: &Selection,

@@ -173,7 +173,7 @@ impl<'p, 'a> Subject<'p, 'a> {
         self.program.info().unit_ids().next().is_some()
     }
 
-    /// Returns the meter of the question.
+    /// Returns the meter of the query.
     pub(super) fn meter(&self) -> &Arc<Meter> {
         &self.meter
     }

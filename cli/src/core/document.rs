@@ -34,7 +34,7 @@ pub(crate) fn with_document<T>(
 /// Makes the document about a core, including problems with its code objects.
 pub(super) fn of_core(opened: &Opened<'_>, request: CoreRequest) -> CoreReport {
     let (core, programs, found) = (opened.core, opened.programs, opened.found);
-    let meter = core.meter().question();
+    let meter = core.meter().for_query();
     let objects = &found.objects;
     let mut report = CoreReport::within(core, programs, objects, request, &meter, &mut |_| {});
     report.document.problems.extend(opened.problems());

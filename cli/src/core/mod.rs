@@ -108,7 +108,7 @@ fn run_core(
             let mut show = |done| progress.show(done);
             let objects = &found.objects;
             // The document, the export and the page share the limit of one query.
-            let meter = core.meter().question();
+            let meter = core.meter().for_query();
             let mut report =
                 CoreReport::within(core, programs, objects, request, &meter, &mut show);
             drop(progress);

@@ -308,7 +308,7 @@ pub(crate) fn ask_all_waves<T: serde::Serialize>(
         check_waves(opened.core, &choice.core)?;
         let mut groups = hetdwarf::report::WaveGroups::default();
         let mut progress = Progress::new(opened.core.waves().len(), "waves");
-        let meter = opened.core.meter().question();
+        let meter = opened.core.meter().for_query();
         let budget = Budget::new(&meter);
         let mut completeness = Completeness::default();
         for wave in opened.core.waves() {

@@ -571,7 +571,7 @@ pub fn check_lists(bytes: &[u8]) {
     let object = CodeObject::parse(&file).unwrap();
     let program = Program::load(&object).unwrap();
     let unit = program.info().unit_ids().next().unwrap();
-    let meter = program.info().question();
+    let meter = program.info().for_query();
     let mut ours = program.info().location_list(unit, 12, &meter).unwrap();
     let (mut found, mut our_error) = (Vec::new(), None);
     loop {

@@ -65,7 +65,7 @@ fn type_of_impl(line: &str) -> Option<&str> {
 }
 
 /// Returns the public methods of the types, and the public functions with their modules: `Stop::frames`, `coverage::compare`.
-fn questions() -> BTreeSet<String> {
+fn queries() -> BTreeSet<String> {
     let folder = root().join("src");
     let mut sources = Vec::new();
     files(&folder, &mut sources);
@@ -205,18 +205,18 @@ impl Known {
 }
 
 #[test]
-fn every_question_is_asked_in_every_language_or_says_why_not() {
+fn every_query_is_made_in_every_language_or_says_why_not() {
     let table = read("dwarf-tests/tests/parity/table.txt");
     let rows = rows(&table);
     let listed: BTreeSet<String> = rows.iter().map(|(name, _)| (*name).to_owned()).collect();
-    assert_eq!(listed.len(), rows.len(), "a question is listed twice");
-    let questions = questions();
-    let new: Vec<_> = questions.difference(&listed).collect();
+    assert_eq!(listed.len(), rows.len(), "a query is listed twice");
+    let queries = queries();
+    let new: Vec<_> = queries.difference(&listed).collect();
     assert!(
         new.is_empty(),
         "not in table.txt: how are these asked? {new:#?}"
     );
-    let gone: Vec<_> = listed.difference(&questions).collect();
+    let gone: Vec<_> = listed.difference(&queries).collect();
     assert!(
         gone.is_empty(),
         "in table.txt, but not in the library: {gone:#?}"

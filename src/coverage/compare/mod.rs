@@ -155,7 +155,7 @@ pub struct Difference {
 /// Compares two versions of a program. If a limit is reached, returns the differences that were found before.
 #[must_use]
 pub fn compare(old: &Program<'_>, new: &Program<'_>) -> Comparison {
-    let (old_meter, new_meter) = (old.meter().question(), new.meter().question());
+    let (old_meter, new_meter) = (old.meter().for_query(), new.meter().for_query());
     compare_within((old, &old_meter), (new, &new_meter))
 }
 

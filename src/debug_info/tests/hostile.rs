@@ -58,17 +58,18 @@ fn touch(info: &DebugInfo<'_>) {
             let offset = die.id().offset;
             let _ = resolver.procedure(expressions, DieReference::InSection(offset));
             let _ = resolver.base_type(expressions, offset);
-            let _ = info.ranges(&die, &info.question());
+            let _ = info.ranges(&die, &info.for_query());
             for found in die.attributes() {
                 let _ = attribute::attribute_name(die.tag(), found);
                 match info.value(&die, found) {
                     Ok(DieValue::Reference(target)) => {
-                        if let Ok(ty) = info.read_type(&mut table, Some(target), &info.question()) {
+                        if let Ok(ty) = info.read_type(&mut table, Some(target), &info.for_query())
+                        {
                             let _ = type_name(&table, ty);
                         }
                     }
                     Ok(DieValue::LocationList(list)) => {
-                        let meter = info.question();
+                        let meter = info.for_query();
                         let _ = info.matching_at(expressions, list, 0x1600, &meter);
                     }
                     _ => {}
@@ -79,7 +80,7 @@ fn touch(info: &DebugInfo<'_>) {
     for pc in pcs {
         let _ = info.line_at(pc);
         if let Ok(Some(function)) = info.find_function(pc) {
-            let _ = info.inlined_chain(&function, pc, &info.question());
+            let _ = info.inlined_chain(&function, pc, &info.for_query());
             let _ = info.variables_at(&function, pc);
         }
     }
@@ -179,7 +180,7 @@ fn deeply_nested_blocks_and_namespaces_are_read() {
     // A qualified name has a maximum length.
     assert_eq!(global.scope.as_deref().unwrap().len(), 32 * 3 - 2);
     assert!(
-        info.inlined_chain(&function, 0x1008, &info.question())
+        info.inlined_chain(&function, 0x1008, &info.for_query())
             .unwrap()
             .is_empty()
     );
@@ -233,7 +234,7 @@ fn deeply_nested_types_are_read() {
     let info = load(&sections);
     let mut table = TypeTable::default();
     let mut id = info
-        .read_type(&mut table, Some(at(&info, 12)), &info.question())
+        .read_type(&mut table, Some(at(&info, 12)), &info.for_query())
         .unwrap();
     assert!(type_name(&table, id).len() < 1000);
     for _ in 0..DEPTH {

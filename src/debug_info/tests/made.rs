@@ -101,7 +101,7 @@ fn every_kind_of_location_list_entry_is_read() {
     let sections = sections(FILE);
     let info = load(&sections);
     let entries: Vec<_> = info
-        .location_list(UnitId(0), 0x10, &info.question())
+        .location_list(UnitId(0), 0x10, &info.for_query())
         .unwrap()
         .map(|entry| Ok((entry.range, entry.expression)))
         .collect()
@@ -424,7 +424,7 @@ fn a_type_that_is_missing_is_said_to_be() {
     let globals = info.globals(UnitId(0)).unwrap();
     let mut table = TypeTable::default();
     let signed = info
-        .read_type(&mut table, globals[0].ty, &info.question())
+        .read_type(&mut table, globals[0].ty, &info.for_query())
         .unwrap();
     assert_eq!(type_name(&table, signed), "Signed");
     assert_eq!(table.get(signed).byte_size, Some(24));

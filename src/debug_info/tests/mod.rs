@@ -52,7 +52,7 @@ pub(super) fn at(info: &DebugInfo<'_>, offset: u64) -> DieId {
 pub(super) fn read(info: &DebugInfo<'_>, offset: u64) -> (TypeTable, Type) {
     let mut table = TypeTable::default();
     let id = info
-        .read_type(&mut table, Some(at(info, offset)), &info.question())
+        .read_type(&mut table, Some(at(info, offset)), &info.for_query())
         .unwrap();
     let ty = table.get(id).clone();
     (table, ty)
@@ -62,7 +62,7 @@ pub(super) fn read(info: &DebugInfo<'_>, offset: u64) -> (TypeTable, Type) {
 pub(super) fn name(info: &DebugInfo<'_>, offset: u64) -> String {
     let mut table = TypeTable::default();
     let id = info
-        .read_type(&mut table, Some(at(info, offset)), &info.question())
+        .read_type(&mut table, Some(at(info, offset)), &info.for_query())
         .unwrap();
     type_name(&table, id)
 }

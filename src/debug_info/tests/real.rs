@@ -15,7 +15,7 @@ fn location_list(info: &DebugInfo<'_>, die: DieId) -> Vec<(core::ops::Range<u64>
     let DieValue::LocationList(offset) = info.value(&die, attribute).unwrap() else {
         panic!("not a location list");
     };
-    let meter = info.question();
+    let meter = info.for_query();
     let mut entries = info.location_list(die.id().unit, offset, &meter).unwrap();
     let mut list = Vec::new();
     while let Some(entry) = entries.next().unwrap() {
@@ -173,7 +173,7 @@ fn lists_of_64_bit_dwarf_4_are_read() {
     );
     let block = info.die(at(&info, 0xc3)).unwrap();
     assert_eq!(
-        info.ranges(&block, &info.question()).unwrap(),
+        info.ranges(&block, &info.for_query()).unwrap(),
         [0x160c..0x1610, 0x161c..0x1690]
     );
 }
@@ -186,7 +186,7 @@ fn inlined_calls_come_innermost_first() {
     assert_eq!(function.name.as_deref(), Some("inlined"));
     assert_eq!(function.linkage_name, None);
     let calls = info
-        .inlined_chain(&function, 0x1780, &info.question())
+        .inlined_chain(&function, 0x1780, &info.for_query())
         .unwrap();
     let facts: Vec<_> = calls
         .iter()
@@ -218,7 +218,7 @@ fn inlined_calls_come_innermost_first() {
     assert!(line.range.contains(&0x1780));
     let outside = info.find_function(0x1600).unwrap().unwrap();
     assert!(
-        info.inlined_chain(&outside, 0x1600, &info.question())
+        info.inlined_chain(&outside, 0x1600, &info.for_query())
             .unwrap()
             .is_empty()
     );
@@ -337,7 +337,7 @@ fn a_split_unit_takes_its_addresses_from_the_skeleton() {
     assert_eq!(location_list(&info, die(0x48)), [(0x161c..0x16b4, 0x92)]);
     let block = info.die(die(0x51)).unwrap();
     assert_eq!(
-        info.ranges(&block, &info.question()).unwrap(),
+        info.ranges(&block, &info.for_query()).unwrap(),
         [0x160c..0x1610, 0x161c..0x16b4]
     );
     let line = info.line_at(0x1604).unwrap().unwrap();
@@ -402,7 +402,7 @@ fn types_are_named_as_llvm_names_them() {
         .iter()
         .map(|global| {
             let ty = info
-                .read_type(&mut table, global.ty, &info.question())
+                .read_type(&mut table, global.ty, &info.for_query())
                 .unwrap();
             (global.name.as_deref().unwrap(), type_name(&table, ty))
         })
@@ -443,7 +443,7 @@ fn types_are_named_as_llvm_names_them() {
             .find(|global| global.name.as_deref() == Some(name));
         let mut table = TypeTable::default();
         let id = info
-            .read_type(&mut table, global.unwrap().ty, &info.question())
+            .read_type(&mut table, global.unwrap().ty, &info.for_query())
             .unwrap();
         let TypeKind::Typedef(id) = table.get(id).kind else {
             panic!("no typedef");
@@ -477,7 +477,7 @@ fn types_in_type_units_are_found_by_their_signatures() {
             .unwrap();
         let mut table = TypeTable::default();
         let id = info
-            .read_type(&mut table, bits.ty, &info.question())
+            .read_type(&mut table, bits.ty, &info.for_query())
             .unwrap();
         let TypeKind::Record { members, .. } = &table.get(id).kind else {
             panic!("{:?}", table.get(id));
@@ -696,7 +696,7 @@ fn a_lane_pc_is_recognised() {
     };
     // llvm-dwarfdump prints nothing for the attribute, but lists the list under --debug-loclists.
     assert_eq!(offset, 0x28);
-    let meter = info.question();
+    let meter = info.for_query();
     let list = info.location_list(UnitId(unit.id), offset, &meter).unwrap();
     let ranges: Vec<_> = list
         .map(|entry| Ok(entry.range))

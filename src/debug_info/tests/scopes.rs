@@ -23,7 +23,7 @@ fn boundaries(info: &DebugInfo<'_>, function: &Function<'_>) -> Vec<u64> {
         if die.is_null() {
             continue;
         }
-        for range in info.ranges(die, &info.question()).unwrap() {
+        for range in info.ranges(die, &info.for_query()).unwrap() {
             found.extend([
                 range.start.saturating_sub(1),
                 range.start,
@@ -54,7 +54,7 @@ fn a_tree_of_scopes_says_what_a_walk_says() {
             };
             trees += 1;
             for pc in boundaries(&info, &function) {
-                let meter = info.question();
+                let meter = info.for_query();
                 let walked = info.scopes_at(function.die, pc, &meter).unwrap();
                 let mut around: Vec<_> = tree
                     .around(pc)
@@ -75,7 +75,9 @@ fn a_tree_of_scopes_says_what_a_walk_says() {
                 // Both assign the same variables to each frame.
                 let known = info.known_variables(function.die, pc).unwrap();
                 assert_eq!(known.ends, walked.ends, "{object} {pc:#x}");
-                let calls = info.inlined_chain(&function, pc, &info.question()).unwrap();
+                let calls = info
+                    .inlined_chain(&function, pc, &info.for_query())
+                    .unwrap();
                 assert_eq!(known.ends.len(), calls.len(), "{object} {pc:#x}");
                 compared += 1;
             }
@@ -109,7 +111,10 @@ fn frames_have_what_function_calls_and_line_say() {
                     None => (None, None, None),
                 };
                 let mut expected = vec![];
-                for call in info.inlined_chain(&function, pc, &info.question()).unwrap() {
+                for call in info
+                    .inlined_chain(&function, pc, &info.for_query())
+                    .unwrap()
+                {
                     expected.push((Some(call.die), call.name.map(Cow::into_owned), place));
                     let column = call.call_line.and(call.call_column);
                     place = (call.call_file, call.call_line, column);

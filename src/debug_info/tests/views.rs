@@ -49,7 +49,7 @@ fn view_pairs_are_read_over() {
         assert_eq!(found.len(), LISTS.len(), "{file}");
         for ((name, offset), (expected, ranges)) in found.into_iter().zip(LISTS) {
             assert_eq!(name, *expected, "{file}");
-            let meter = info.question();
+            let meter = info.for_query();
             let mut entries = info.location_list(unit, offset, &meter).unwrap();
             let mut read = Vec::new();
             while let Some(entry) = entries.next().unwrap() {
@@ -86,7 +86,7 @@ fn a_view_pair_that_is_cut_short_ends_the_list() {
     lists_of.truncate(0x16);
     let info = load(&sections);
     let unit = info.unit_ids().next().unwrap();
-    let meter = info.question();
+    let meter = info.for_query();
     let mut entries = info.location_list(unit, 0xc, &meter).unwrap();
     assert!(entries.next().unwrap().is_some());
     let error = entries.next().unwrap_err();
@@ -104,11 +104,11 @@ fn what_says_no_expression_is_paid_for() {
     let unit = info.unit_ids().next().unwrap();
     let eval = info.eval_unit(unit).unwrap();
     let (_, offset) = lists(&info, unit).swap_remove(0);
-    let meter = info.question();
+    let meter = info.for_query();
     info.matching_at(eval, offset, 0x1000, &meter).unwrap();
     assert_eq!(meter.steps(), 7);
     // The evaluator charges for each entry that a resolver returns.
-    let (meter, arena) = (info.question(), Arena::new());
+    let (meter, arena) = (info.for_query(), Arena::new());
     let context = Context {
         resolver: Some(&&info),
         pc: Some(0x1000),

@@ -1,4 +1,4 @@
-//! Finds the faults and failed assertions of all waves of a core, within the limits of one question.
+//! Finds the faults and failed assertions of all waves of a core, within the limits of one query.
 
 use std::collections::BTreeMap;
 

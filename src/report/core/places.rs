@@ -234,7 +234,7 @@ mod tests {
         let programs = Programs::new(&process);
         let wave = core.wave(0).unwrap();
         let object = programs.object_of(&wave);
-        let meter = core.meter().question();
+        let meter = core.meter().for_query();
         let mut places = Places::new(&meter);
         places.locate(&wave, object, &programs);
         let before = places.meter.steps();

@@ -262,14 +262,14 @@ mod tests {
         let images = core.images();
         let process = Process::open(&core, &images);
         let read = |_: &str, _: Option<&str>| None;
-        let of_sources = core.meter().question();
+        let of_sources = core.meter().for_query();
         let mut sources = Sources::new(&read, &of_sources);
         let mut of_lanes = Vec::new();
         for number in 0.. {
             let Some(wave) = core.wave(number) else { break };
-            // Each question uses its own programs, because programs cache the parts that they have read.
+            // Each query uses its own programs, because programs cache the parts that they have read.
             let programs = Programs::new(&process);
-            let meter = core.meter().question();
+            let meter = core.meter().for_query();
             let arena = Arena::new();
             let stop = programs.stop(&wave, &arena);
             WaveDetail::new(stop.as_ref(), &mut sources, &meter).unwrap();

@@ -73,7 +73,7 @@ pub struct CorePage<'p, 'r, 'data> {
     read: ReadSource<'p>,
     title: Untrusted<'p>,
     most_bytes: u64,
-    /// The meter to which the whole page is charged. If None, the page has its own meter, with the limits of one question about the core.
+    /// The meter to which the whole page is charged. If None, the page has its own meter, with the limits of one query about the core.
     meter: Option<&'p Meter>,
 }
 
@@ -200,8 +200,8 @@ impl<'p, 'r, 'data> CorePage<'p, 'r, 'data> {
         };
         data(out, "core", &frame)?;
         let own = match &self.waves {
-            Waves::Core(core, _) => core.meter().question(),
-            Waves::Stops(_, meter) => meter.question(),
+            Waves::Core(core, _) => core.meter().for_query(),
+            Waves::Stops(_, meter) => meter.for_query(),
         };
         let meter = self.meter.unwrap_or(&own);
         let mut sources = Sources::new(self.read, meter);
