@@ -16,17 +16,17 @@ pub(super) fn groups(
     type Key<'w> = (
         WaveState,
         Option<&'w Untrusted<'static>>,
-        Vec<Untrusted<'static>>,
+        &'w [Untrusted<'static>],
         usize,
     );
     let mut found: BTreeMap<Key<'_>, Vec<usize>> = BTreeMap::new();
     for wave in waves {
         let stack = stacks.text(wave);
         let (common, own) = match group_by {
-            GroupBy::Stack => (stack.to_vec(), 0),
-            GroupBy::Line => (stack.first().into_iter().cloned().collect(), 0),
-            GroupBy::Kernel => (Vec::new(), 0),
-            GroupBy::None => (stack.to_vec(), wave.index),
+            GroupBy::Stack => (stack, 0),
+            GroupBy::Line => (stack.get(..1).unwrap_or_default(), 0),
+            GroupBy::Kernel => (Default::default(), 0),
+            GroupBy::None => (stack, wave.index),
         };
         let key = (wave.state, wave.kernel.as_ref(), common, own);
         found.entry(key).or_default().push(wave.index);
@@ -35,7 +35,7 @@ pub(super) fn groups(
         .into_iter()
         .map(|((state, kernel, stack, _), waves)| GroupDocument {
             waves,
-            stack,
+            stack: stack.to_vec(),
             state,
             kernel: kernel.cloned(),
         })

@@ -139,31 +139,32 @@ impl<'m> Places<'m> {
     }
 
     pub(super) fn frames(&mut self, stop: &Stop<'_, '_>, index: usize) -> Stack {
-        let mut stack = Stack::new();
-        for frame in stop.call_frames() {
+        let call_frames = stop.call_frames();
+        let mut stack = Stack::with_capacity(call_frames.len());
+        for frame in call_frames {
             if self.meter.work(PER_FRAME).is_err() {
                 break;
             }
             let address = frame.call_frame().lookup_address();
-            let parts = match self.known.get(&(index, address)) {
-                Some(known) => known.clone(),
-                None => match FrameDocument::parts(&frame, self.meter) {
-                    Ok(found) => {
-                        let found: Stack = found.into_iter().map(Rc::new).collect();
-                        let problems = stop.program().info().line_problems();
-                        if let Some(problem) = problems.first() {
-                            self.unreadable.entry(index).or_insert(problem.to_string());
-                        }
-                        self.known.insert((index, address), found.clone());
-                        found
+            if let Some(known) = self.known.get(&(index, address)) {
+                stack.extend_from_slice(known);
+                continue;
+            }
+            match FrameDocument::parts(&frame, self.meter) {
+                Ok(found) => {
+                    let found: Stack = found.into_iter().map(Rc::new).collect();
+                    let problems = stop.program().info().line_problems();
+                    if let Some(problem) = problems.first() {
+                        self.unreadable.entry(index).or_insert(problem.to_string());
                     }
-                    Err(error) => {
-                        self.unreadable.entry(index).or_insert(error.to_string());
-                        break;
-                    }
-                },
-            };
-            stack.extend(parts);
+                    stack.extend_from_slice(&found);
+                    self.known.insert((index, address), found);
+                }
+                Err(error) => {
+                    self.unreadable.entry(index).or_insert(error.to_string());
+                    break;
+                }
+            }
         }
         stack
     }

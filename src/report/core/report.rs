@@ -1,5 +1,7 @@
 //! Keeps the call stacks of all waves beside the document about a core, which has them only by group.
 
+use core::cmp::Ordering;
+use core::ops::Deref;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -30,7 +32,40 @@ impl CoreReport {
 #[derive(Clone, Debug)]
 pub(super) struct Stacks {
     frames: Vec<Stack>,
-    text: Vec<Vec<Untrusted<'static>>>,
+    /// The stacks as text, shared by the waves with the same stack.
+    text: Vec<StackText>,
+}
+
+/// The text of a call stack, the innermost function first.
+type StackText = Rc<[Untrusted<'static>]>;
+
+/// A call stack, compared by the identity of its frames.
+struct SameFrames<'s>(&'s [Rc<FrameDocument>]);
+
+impl SameFrames<'_> {
+    fn identity(&self) -> impl Iterator<Item = *const FrameDocument> {
+        self.0.iter().map(Rc::as_ptr)
+    }
+}
+
+impl PartialEq for SameFrames<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.identity().eq(other.identity())
+    }
+}
+
+impl Eq for SameFrames<'_> {}
+
+impl PartialOrd for SameFrames<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for SameFrames<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.identity().cmp(other.identity())
+    }
 }
 
 impl Stacks {
@@ -41,8 +76,12 @@ impl Stacks {
             let line = lines.entry(Rc::as_ptr(frame));
             line.or_insert_with(|| places::line(frame, &names)).clone()
         };
-        let text = frames.iter();
-        let text = text.map(|stack| stack.iter().map(&mut line).collect());
+        let mut texts: BTreeMap<SameFrames<'_>, StackText> = BTreeMap::new();
+        let text = frames.iter().map(|stack| {
+            let text = texts.entry(SameFrames(stack));
+            let text = text.or_insert_with(|| stack.iter().map(&mut line).collect());
+            Rc::clone(text)
+        });
         Stacks {
             text: text.collect(),
             frames,
@@ -70,8 +109,8 @@ fn names(stacks: &[Stack]) -> FileNames<'_> {
 }
 
 /// Returns the stack of a wave, whose index counts from 1.
-fn of<'s, T>(wave: &CoreWaveDocument, stacks: &'s [Vec<T>]) -> &'s [T] {
+fn of<'s, T>(wave: &CoreWaveDocument, stacks: &'s [impl Deref<Target = [T]>]) -> &'s [T] {
     let index = wave.index.checked_sub(1);
     let stack = index.and_then(|index| stacks.get(index));
-    stack.map_or(&[], Vec::as_slice)
+    stack.map_or(&[], Deref::deref)
 }
