@@ -7,6 +7,7 @@ use gimli::constants::*;
 use super::DebugInfo;
 use super::alias::{HOPS, is_alias};
 use super::die::Die;
+use super::id::UnitId;
 use super::types::Dimension;
 use crate::error::{ErrorKind, Result};
 use crate::limits::too_many;
@@ -23,6 +24,17 @@ const COLUMN_MAJOR: [DwLang; 6] = [
     DW_LANG_Fortran03,
     DW_LANG_Fortran08,
     DW_LANG_Fortran18,
+];
+
+/// C, and the languages with its name spaces.
+const C: [DwLang; 7] = [
+    DW_LANG_C,
+    DW_LANG_C89,
+    DW_LANG_C99,
+    DW_LANG_C11,
+    DW_LANG_C17,
+    DW_LANG_ObjC,
+    DW_LANG_OpenCL,
 ];
 
 /// The languages whose arrays can start at any index. In all other languages, a lower bound other than the default is wrong: some versions of Zig
@@ -193,7 +205,7 @@ impl<'a> DebugInfo<'a> {
         match die.unsigned(DW_AT_ordering) {
             Some(order) => order == u64::from(DW_ORD_col_major.0),
             None => self
-                .language(die)
+                .language(die.id().unit)
                 .is_some_and(|language| COLUMN_MAJOR.contains(&language)),
         }
     }
@@ -256,7 +268,7 @@ impl<'a> DebugInfo<'a> {
 
     /// Returns the first index of an array by the language of the unit (DWARF 5 table 7.17).
     fn default_lower_bound(&self, die: &Die<'a>) -> i64 {
-        self.language(die)
+        self.language(die.id().unit)
             .and_then(|language| language.default_lower_bound())
             .and_then(|bound| i64::try_from(bound).ok())
             .unwrap_or(0)
@@ -264,7 +276,7 @@ impl<'a> DebugInfo<'a> {
 
     /// Returns the first index of an array whose lower bound is `said`. The language's default takes precedence if the language has no other.
     fn possible_lower_bound(&self, die: &Die<'a>, said: i64) -> i64 {
-        match self.language(die) {
+        match self.language(die.id().unit) {
             Some(language) if !ANY_LOWER_BOUND.contains(&language) => {
                 let default = language.default_lower_bound();
                 default.map_or(said, |bound| i64::try_from(bound).unwrap_or(said))
@@ -273,8 +285,14 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    fn language(&self, die: &Die<'a>) -> Option<DwLang> {
-        let unit = self.contents(die.id().unit).ok()?;
+    /// Returns true if a unit is written in C, or in a language with the name spaces of C (C17 §6.2.3).
+    pub(crate) fn is_c(&self, unit: UnitId) -> bool {
+        let language = self.language(unit);
+        language.is_some_and(|language| C.contains(&language))
+    }
+
+    fn language(&self, unit: UnitId) -> Option<DwLang> {
+        let unit = self.contents(unit).ok()?;
         let code = unit.root.unsigned(DW_AT_language)?;
         u16::try_from(code).ok().map(DwLang)
     }

@@ -119,7 +119,6 @@ pub use type_name::type_name;
 #[cfg(feature = "serde")]
 pub(crate) use unit::type_signature;
 pub use unit::{UnitInfo, UnitKind, Units};
-pub(crate) use unit_index::ANONYMOUS;
 pub(crate) use unit_length::UnitLength;
 pub use value::DieValue;
 pub(crate) use variable::InScope;

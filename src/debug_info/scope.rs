@@ -67,9 +67,10 @@ pub(super) struct Scope<'a> {
 /// The scopes in which names are looked up at an address of a function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NameScopes {
-    /// The blocks and the function, innermost first. Each is followed by the entries that it completes, such as its abstract instance.
-    pub(crate) entries: Vec<DieId>,
-    /// The enclosing namespaces and classes of the function, as `a::b`.
+    /// For each function, the innermost first: its blocks and the function itself, from the inside out. Each is followed by the entries that it
+    /// completes, such as its abstract instance.
+    pub(crate) functions: Vec<Vec<DieId>>,
+    /// The enclosing namespaces and classes of the innermost function, as `a::b`.
     pub(crate) qualifier: Option<String>,
 }
 
@@ -147,6 +148,7 @@ impl<'a> DebugInfo<'a> {
         let mut found = NameScopes::default();
         // The inlined calls that are left before the frame is reached.
         let mut calls = call;
+        let mut entries = Vec::new();
         let mut next = deepest(&scopes);
         while let Some(scope) = next.and_then(|number| scopes.get(number)) {
             next = scope.parent;
@@ -155,9 +157,12 @@ impl<'a> DebugInfo<'a> {
             if calls.is_none_or(|calls| calls == 0) {
                 let chain = self.chain(scope.die.clone());
                 meter.hold_all::<DieId>(chain.entries().len())?;
-                found.entries.extend(chain.entries().map(Die::id));
-                if is_function && found.qualifier.is_none() {
+                entries.extend(chain.entries().map(Die::id));
+                if is_function && found.functions.is_empty() {
                     found.qualifier = self.chain_qualifier(&chain);
+                }
+                if is_function {
+                    found.functions.push(core::mem::take(&mut entries));
                 }
             }
             match calls {

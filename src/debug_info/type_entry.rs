@@ -148,7 +148,7 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// Returns the entry in `DW_AT_type` of this entry itself.
-    pub(super) fn direct_type(&self, die: &Die<'a>) -> Option<DieId> {
+    pub(crate) fn direct_type(&self, die: &Die<'a>) -> Option<DieId> {
         self.target(die, die.attribute(DW_AT_type)?).ok()?
     }
 

@@ -20,9 +20,6 @@ use super::{Bytes, DebugInfo, lossy};
 use crate::error::{Error, Result};
 use crate::meter::HeldStack;
 
-/// The name of a namespace without a name, as in C++ compilers.
-pub(crate) const ANONYMOUS: &str = "(anonymous namespace)";
-
 /// The maximum number of scopes in a qualified name.
 const QUALIFIERS: usize = 32;
 
@@ -72,7 +69,7 @@ impl<'a> UnitIndex<'a> {
             }
             names.push(match scope.name {
                 Some(name) => lossy(name.slice()),
-                None => ANONYMOUS.into(),
+                None => "(anonymous namespace)".into(),
             });
             next = scope.parent;
         }

@@ -324,9 +324,21 @@ impl<'a> DebugInfo<'a> {
             .or_else(|| self.chain_string(chain, constants::DW_AT_MIPS_linkage_name))
     }
 
-    /// Returns the name of an entry, or of the entry that it completes.
+    /// Returns the name of an entry, or of the entry that it completes. The name of a class may be in its type unit.
     pub(crate) fn completed_name(&self, id: DieId) -> Option<Cow<'a, str>> {
-        self.chain_string(&self.chain(self.die(id).ok()?), constants::DW_AT_name)
+        let die = self.die(id).ok()?;
+        let definition = self.definition(&die);
+        let name = self.chain_string(&self.chain(die), constants::DW_AT_name);
+        name.or_else(|| {
+            let definition = self.die(definition?).ok()?;
+            self.string_of(&definition, definition.attribute(constants::DW_AT_name)?)
+        })
+    }
+
+    /// Returns true if an entry is `origin`, or completes it.
+    pub(crate) fn is_instance_of(&self, id: DieId, origin: DieId) -> bool {
+        let chain = self.die(id).map(|die| self.chain(die));
+        chain.is_ok_and(|chain| chain.entries().any(|die| die.id() == origin))
     }
 
     /// Returns the linkage name of the function that an entry is, or is an instance of.

@@ -26,14 +26,18 @@ use crate::nearest::Nearest;
 const BUILT_IN: [&str; 4] = ["threadIdx", "blockIdx", "blockDim", "gridDim"];
 
 impl<'a> Checker<'_, '_, '_, 'a> {
-    /// Looks up a name: first variables of a block, then members of `this`, then variables of the file. Enumerators, functions and finally variables
-    /// of other files follow.
+    /// Looks up a name: first variables of a block, then members of `this`, constants of the classes around the function, and variables of the file.
+    /// Enumerators, functions and finally variables of other files follow.
     pub(super) fn name(&mut self, path: &Path<'_>) -> Checked<StepId> {
         if let Some(variable) = self.scope.local(path) {
             return self.variable(&variable);
         }
         if let Some(member) = self.member_of_this(path)? {
             return Ok(member);
+        }
+        let is_in_class = path.scopes.is_empty() && !self.scope.class().is_empty();
+        if is_in_class && let Some(constant) = self.constant_of_class(path)? {
+            return self.constant_member(constant);
         }
         if let Some(variable) = self.scope.global(path) {
             return self.variable(&variable);
@@ -46,7 +50,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let found = (self.names).find(path, frame, &|named| is_value(named.entity));
         let (entity, hidden) = match found.map_err(self.fault())? {
             Found::Hidden(names) => (None, names),
-            Found::Entity(named) => (Some(named), Vec::new()),
+            Found::Entity(named, _) => (Some(named), Vec::new()),
             Found::Ambiguous(candidates) => {
                 let name = path.to_string();
                 return Err(self.error(QueryErrorKind::Ambiguous { name, candidates }));
@@ -62,7 +66,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         if let Some(step) = step {
             return Ok(step);
         }
-        if let Some(constant) = self.constant_of_class(path)? {
+        if !is_in_class && let Some(constant) = self.constant_of_class(path)? {
             return self.constant_member(constant);
         }
         let units = self.names.order();
@@ -94,32 +98,41 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         self.variable(&Arc::new(constant))
     }
 
-    /// Returns the static data member that a path names, in the class before its name or in the class of the current function.
+    /// Returns the static data member that a path names, in the class before its name or in the classes of the current function.
     fn constant_of_class(&mut self, path: &Path<'_>) -> Checked<Option<DieId>> {
-        let (is_absolute, mut scopes) = match path.scopes.is_empty() {
-            false => (path.is_absolute, path.scopes.clone()),
-            true if path.is_absolute => return Ok(None),
-            true => (true, self.scope.class().split("::").collect()),
-        };
-        let Some(name) = scopes.pop().filter(|name| !name.is_empty()) else {
-            return Ok(None);
-        };
-        let class = Path {
-            is_absolute,
-            scopes,
-            name,
-        };
-        let is_type = |entity| matches!(entity, Entity::Type(_));
         let frame = self.scope.name_scopes();
-        let found = (self.names).find(&class, frame, &|named| is_type(named.entity));
-        let Some(found) = found.map_err(self.fault())?.entity() else {
-            return Ok(None);
+        let mut scopes = path.scopes.clone();
+        let classes = match scopes.pop() {
+            None if path.is_absolute => return Ok(None),
+            None => self.names.classes(frame).map_err(self.fault())?,
+            Some(name) => {
+                let class = Path {
+                    is_absolute: path.is_absolute,
+                    scopes,
+                    name,
+                };
+                let is_type = |entity| matches!(entity, Entity::Type(_));
+                let found = (self.names).find(&class, frame, &|named| is_type(named.entity));
+                match found.map_err(self.fault())? {
+                    Found::Entity(class, _) => vec![class.die],
+                    Found::Hidden(_) => return Ok(None),
+                    Found::Ambiguous(candidates) => {
+                        let name = class.to_string();
+                        return Err(self.error(QueryErrorKind::Ambiguous { name, candidates }));
+                    }
+                }
+            }
         };
         let stop = self.scope.tree.frame.stop();
-        let (info, table) = (stop.program().info(), &mut self.types.table);
-        let ty = info.read_type(table, Some(found.die), stop.meter());
-        let ty = ty.map_err(self.fault())?;
-        Ok(find_constant(&self.types.table, ty, path.name))
+        let info = stop.program().info();
+        for class in classes {
+            let ty = info.read_type(&mut self.types.table, Some(class), stop.meter());
+            let ty = ty.map_err(self.fault())?;
+            if let Some(constant) = find_constant(&self.types.table, ty, path.name) {
+                return Ok(Some(constant));
+            }
+        }
+        Ok(None)
     }
 
     fn unknown_name(&mut self, path: &Path<'_>) -> QueryError {
@@ -196,15 +209,21 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let stop = self.scope.tree.frame.stop();
         let info = stop.program().info();
         let qualifier = info.completed_qualifier(entry);
-        for unit in self.names.order() {
+        let others = self.names.order().into_iter();
+        let others = others.filter(|unit| *unit != entry.unit);
+        for unit in core::iter::once(entry.unit).chain(others) {
             let is_there = self.names.has(unit, path).map_err(self.fault())?;
             if !is_there {
                 continue;
             }
             let functions = info.functions(unit).map_err(self.fault())?;
-            let found = functions.iter().find(|function| {
-                function.name.as_deref() == Some(path.name) && function.qualifier == qualifier
-            });
+            // Instances of templates can have the same name. Otherwise the definition of a declaration has only its scope in common with it.
+            let named = || {
+                let all = functions.iter();
+                all.filter(|function| function.name.as_deref() == Some(path.name))
+            };
+            let exact = named().find(|function| info.is_instance_of(function.die, entry));
+            let found = exact.or_else(|| named().find(|other| other.qualifier == qualifier));
             let address = found.and_then(|function| function.ranges.first());
             if let (Some(function), Some(range)) = (found, address) {
                 let fault = self.fault();

@@ -87,8 +87,28 @@ pub(super) fn is_type(
     if scope.local(path).is_some() || scope.global(path).is_some() {
         return false;
     }
-    let found = names.find(path, scope.name_scopes(), &is_type_named(None));
-    found.is_ok_and(|found| found.is_known()) || alias(path).is_some()
+    let frame = scope.name_scopes();
+    let Ok(found) = names.find(path, frame, &is_type_named(None)) else {
+        // The search for the type repeats the error and reports it.
+        return true;
+    };
+    if !found.is_known() {
+        return alias(path).is_some();
+    }
+    // A value hides a type with the same name, unless the type is nearer. In C, a type without its keyword is never meant if there is a value.
+    let is_value = |named: &Named| !matches!(named.entity, Entity::Type(_));
+    match names.find(path, frame, &is_value) {
+        Ok(Found::Entity(value, rank)) => {
+            let is_enumerator = value.entity != Entity::Function;
+            match found {
+                Found::Entity(_, own) if own.lacks_keyword => false,
+                Found::Entity(_, own) => !is_enumerator || own.distance < rank.distance,
+                Found::Ambiguous(_) => true,
+                Found::Hidden(_) => false,
+            }
+        }
+        _ => true,
+    }
 }
 
 fn alias(path: &Path<'_>) -> Option<Arithmetic> {
@@ -184,7 +204,7 @@ impl Checker<'_, '_, '_, '_> {
         let frame = self.scope.name_scopes();
         let found = self.names.find(path, frame, &is_type_named(tag));
         let others = match found.map_err(self.fault())? {
-            Found::Entity(named) => return self.read_type(named.die),
+            Found::Entity(named, _) => return self.read_type(named.die),
             Found::Hidden(names) => names,
             Found::Ambiguous(candidates) => {
                 let name = path.to_string();

@@ -46,6 +46,7 @@ mod error;
 mod lane;
 mod literal;
 mod member;
+mod name_level;
 mod name_scope;
 mod names;
 mod number;

@@ -4,21 +4,24 @@
 //! lack. Sources: DWARF 5 §3.1 to §3.3, §5; C17 §6.2.1 and C++20 [basic.lookup.unqual] for names that are declared several times.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use gimli::DwTag;
 use gimli::constants::{
-    DW_AT_declaration, DW_AT_export_symbols, DW_AT_name, DW_TAG_base_type, DW_TAG_class_type,
-    DW_TAG_enumeration_type, DW_TAG_enumerator, DW_TAG_inlined_subroutine, DW_TAG_namespace,
-    DW_TAG_structure_type, DW_TAG_subprogram, DW_TAG_template_alias, DW_TAG_typedef,
-    DW_TAG_union_type, DW_TAG_unspecified_type,
+    DW_AT_declaration, DW_AT_enum_class, DW_AT_export_symbols, DW_AT_name, DW_TAG_base_type,
+    DW_TAG_class_type, DW_TAG_enumeration_type, DW_TAG_enumerator, DW_TAG_inheritance,
+    DW_TAG_inlined_subroutine, DW_TAG_module, DW_TAG_namespace, DW_TAG_structure_type,
+    DW_TAG_subprogram, DW_TAG_template_alias, DW_TAG_typedef, DW_TAG_union_type,
+    DW_TAG_unspecified_type,
 };
 
+use super::name_level::{Distance, Level, Rank, Relation, distance};
 use super::name_scope::{
-    Distance, Entity, Named, NamedScope, Rank, ScopeNumber, UnitNames, scopes_around,
+    Entity, EntryScopes, Named, NamedScope, ScopeKind, ScopeNumber, UnitNames,
 };
 use super::syntax::{Path, Tag};
-use crate::debug_info::{DebugInfo, DieId, NameScopes, UnitId, is_block};
+use crate::debug_info::{DebugInfo, Die, DieId, NameScopes, UnitId, is_block};
 use crate::error::Result;
 use crate::meter::{HeldStack, Meter};
 use crate::nearest::Nearest;
@@ -26,8 +29,8 @@ use crate::nearest::Nearest;
 /// The result of a search.
 #[derive(Clone, Debug)]
 pub(super) enum Found {
-    /// The entity that the name refers to in the frame.
-    Entity(Named),
+    /// The entity that the name refers to in the frame, and its rank.
+    Entity(Named, Rank),
     /// Several entities, none of which is nearer to the frame: the names of at most [`MOST_NAMES`].
     Ambiguous(Vec<String>),
     /// No entity that is visible in the frame. Contains at most [`MOST_NAMES`] names of entities local to other functions.
@@ -35,22 +38,16 @@ pub(super) enum Found {
 }
 
 impl Found {
-    /// Returns the entity that the name refers to.
-    pub(super) fn entity(self) -> Option<Named> {
-        match self {
-            Found::Entity(named) => Some(named),
-            Found::Ambiguous(_) | Found::Hidden(_) => None,
-        }
-    }
-
     /// Returns true if any entity has the name, visible or not.
     pub(super) fn is_known(&self) -> bool {
         !matches!(self, Found::Hidden(names) if names.is_empty())
     }
 }
 
-/// The steps charged for the name of a function whose declaration is another entry.
+/// The steps charged for the name of a function or class in another entry.
 const PER_NAME: u64 = 4;
+/// The steps charged for comparing an entity with a path, for each scope around the entity.
+const PER_CANDIDATE: u64 = 4;
 
 /// The maximum number of longer names that are proposed.
 const MOST_NAMES: usize = 3;
@@ -64,6 +61,8 @@ pub(super) struct Names<'d, 'a> {
     units: BTreeMap<UnitId, UnitNames<'a>>,
     /// The unit that is searched first.
     first: Option<UnitId>,
+    /// The scopes of the frame, once they were needed.
+    levels: Option<Rc<[Level]>>,
 }
 
 /// An enclosing entry of the current one.
@@ -85,6 +84,7 @@ impl<'d, 'a> Names<'d, 'a> {
             meter,
             units: BTreeMap::new(),
             first,
+            levels: None,
         }
     }
 
@@ -97,31 +97,47 @@ impl<'d, 'a> Names<'d, 'a> {
         frame: &NameScopes,
         wanted: &dyn Fn(&Named) -> bool,
     ) -> Result<Found> {
-        let meter = self.meter;
-        let around = scopes_around(path, frame);
+        let (info, meter) = (self.info, self.meter);
+        let levels = self.levels(frame)?;
         let mut best: Option<(Rank, Named)> = None;
         // The different names of the entities with the best rank.
         let mut others = Vec::new();
-        // The units of the function, and of the function that it is inlined from.
-        let own: BTreeSet<UnitId> = frame.entries.iter().map(|entry| entry.unit).collect();
-        let rest = self.order().into_iter().filter(|unit| !own.contains(unit));
-        for (index, unit) in (1..).zip(own.iter().copied().chain(rest)) {
-            let info = self.info;
+        // The units of the function and of the function that it is inlined from, in the order of the scopes.
+        let mut units: Vec<UnitId> = Vec::new();
+        // The abstract instance of a function precedes the function.
+        for entry in frame
+            .functions
+            .iter()
+            .flat_map(|entries| entries.iter().rev())
+        {
+            if !units.contains(&entry.unit) {
+                units.push(entry.unit);
+            }
+        }
+        let own = units.len();
+        let rest = self
+            .order()
+            .into_iter()
+            .filter(|unit| !units.contains(unit));
+        let rest: Vec<UnitId> = rest.collect();
+        for (index, unit) in (1..).zip(units.into_iter().chain(rest)) {
             let names = self.unit(unit)?;
-            for named in names.at(path).filter(|named| wanted(named)) {
-                meter.work(1 + around.len() as u64)?;
-                let rank = Rank {
-                    distance: names.distance(named, path, frame, &around, meter)?,
-                    is_declaration: named.is_declaration,
-                    has_keyword: matches!(named.entity, Entity::Type(Some(_))),
+            let candidates = names.named.get(path.name).into_iter().flatten();
+            for named in candidates.filter(|named| wanted(named)) {
+                // Each comparison of scopes goes through those around the entity.
+                meter.work(PER_CANDIDATE.saturating_mul(1 + names.depth(named) as u64))?;
+                let Some(rank) = rank(&levels, unit, named, path, names, meter)? else {
+                    continue;
                 };
                 let least = best.as_ref().map_or(rank, |(least, _)| *least);
                 if rank < least || best.is_none() {
                     best = Some((rank, named.clone()));
                     others.clear();
                 }
-                if rank <= least && !rank.is_around() && others.len() < MOST_NAMES {
-                    let name = names.full_name(named, path.name, rank.distance, info);
+                let is_unique = rank.is_unique(&levels) && !names.is_local(named);
+                if rank <= least && !is_unique && others.len() < MOST_NAMES {
+                    let lines = Some(info).filter(|_| rank.distance < Distance::OtherFunction);
+                    let name = names.full_name(named, path.name, lines);
                     if !others.contains(&name) {
                         others.push(name);
                     }
@@ -129,7 +145,7 @@ impl<'d, 'a> Names<'d, 'a> {
             }
             if best
                 .as_ref()
-                .is_some_and(|(rank, _)| index >= own.len() && rank.is_final())
+                .is_some_and(|(rank, _)| index >= own && rank.is_final())
             {
                 break;
             }
@@ -137,9 +153,82 @@ impl<'d, 'a> Names<'d, 'a> {
         Ok(match best {
             Some((rank, _)) if rank.distance == Distance::OtherFunction => Found::Hidden(others),
             Some(_) if others.len() > 1 => Found::Ambiguous(others),
-            Some((_, named)) => Found::Entity(named),
+            Some((rank, named)) => Found::Entity(named, rank),
             None => Found::Hidden(others),
         })
+    }
+
+    /// Returns the classes around the frame's code, the innermost first.
+    pub(super) fn classes(&mut self, frame: &NameScopes) -> Result<Vec<DieId>> {
+        let levels = self.levels(frame)?;
+        Ok(levels.iter().filter_map(|level| level.class).collect())
+    }
+
+    /// Returns the scopes in which the frame looks up names, the innermost first.
+    fn levels(&mut self, frame: &NameScopes) -> Result<Rc<[Level]>> {
+        if let Some(known) = &self.levels {
+            return Ok(Rc::clone(known));
+        }
+        let meter = self.meter;
+        let mut levels: Vec<Level> = Vec::new();
+        for entries in &frame.functions {
+            // First the scopes of the function itself, then the scopes around each of its entries.
+            let mut found = Vec::new();
+            for is_own in [true, false] {
+                for entry in entries {
+                    let names = self.unit(entry.unit)?;
+                    let Some(scopes) = names.by_entry.get(&entry.offset) else {
+                        continue;
+                    };
+                    let (own, outer) = match is_own {
+                        true => (Some(scopes.own), None),
+                        false => (None, scopes.outer),
+                    };
+                    let outer = names.around(outer).map(|(number, _)| number);
+                    for number in own.into_iter().chain(outer) {
+                        meter.work(PER_CANDIDATE)?;
+                        meter.hold_all::<Level>(2)?;
+                        if !found.contains(&(entry.unit, number)) {
+                            found.push((entry.unit, number));
+                        }
+                    }
+                }
+            }
+            for (unit, number) in found {
+                let names = self.unit(unit)?;
+                let mut level = Level::new(unit, number, names);
+                // Rust declares the types of a function in a namespace with the name of the function, beside it.
+                let beside = names.scope_name(Some(number)).filter(|_| level.is_body);
+                level.bases = self.bases(unit, number)?;
+                levels.push(level);
+                levels.extend(beside.filter(|name| !name.is_empty()).map(Level::named));
+            }
+        }
+        levels.push(Level::named(String::new()));
+        let levels: Rc<[Level]> = levels.into();
+        self.levels = Some(Rc::clone(&levels));
+        Ok(levels)
+    }
+
+    /// Returns the base classes of a class, including those of base classes.
+    fn bases(&mut self, unit: UnitId, number: ScopeNumber) -> Result<Vec<(UnitId, ScopeNumber)>> {
+        /// The maximum number of base classes that are searched.
+        const MOST: usize = 64;
+        let mut found = vec![(unit, number)];
+        let mut next = 0;
+        while let Some((unit, number)) = found.get(next).copied() {
+            next += 1;
+            let scope = self.unit(unit)?.scopes.get(number);
+            let bases = scope.map_or(Vec::new(), |scope| scope.bases.clone());
+            for base in bases {
+                self.meter.work(PER_CANDIDATE)?;
+                let scopes = self.unit(base.unit)?.by_entry.get(&base.offset);
+                let base = scopes.map(|scopes| (base.unit, scopes.own));
+                found.extend(base.filter(|base| found.len() <= MOST && !found.contains(base)));
+            }
+        }
+        found.remove(0);
+        Ok(found)
     }
 
     /// Does the work of [`find`](Self::find) in the first unit only, for names that exist in every unit.
@@ -151,9 +240,8 @@ impl<'d, 'a> Names<'d, 'a> {
         let Some(unit) = self.first else {
             return Ok(None);
         };
-        let names = self.unit(unit)?;
-        let found = names.at(path).find(|named| wanted(named));
-        Ok(found.cloned())
+        let mut candidates = self.unit(unit)?.named.get(path.name).into_iter().flatten();
+        Ok(candidates.find(|named| wanted(named)).cloned())
     }
 
     /// Returns true if a unit has a function with the name of a path.
@@ -185,11 +273,41 @@ impl<'d, 'a> Names<'d, 'a> {
 
     fn unit(&mut self, unit: UnitId) -> Result<&UnitNames<'a>> {
         if !self.units.contains_key(&unit) {
-            let mut names = UnitNames::default();
+            let mut names = UnitNames {
+                is_c: self.info.is_c(unit),
+                ..UnitNames::default()
+            };
             self.walk(unit, &mut names)?;
             self.units.insert(unit, names);
         }
         Ok(self.units.entry(unit).or_default())
+    }
+
+    /// Adds the scope of an entry. Returns None for a namespace or class without a name, whose names belong to the enclosing scope.
+    ///
+    /// * `name`: the name in the entry itself. For a function or class, it may be in another entry.
+    fn open(
+        &self,
+        die: &Die<'a>,
+        kind: ScopeKind,
+        name: Option<&Cow<'a, str>>,
+        outer: Option<ScopeNumber>,
+        names: &mut UnitNames<'a>,
+    ) -> Result<Option<ScopeNumber>> {
+        let is_body = kind == ScopeKind::Body;
+        let name = match name.cloned() {
+            None if die.tag() == DW_TAG_subprogram || kind == ScopeKind::Class => {
+                self.meter.work(PER_NAME)?;
+                self.info.completed_name(die.id())
+            }
+            name => name,
+        };
+        let Some(name) = name.or_else(|| is_body.then(Cow::default)) else {
+            return Ok(None);
+        };
+        self.hold(&name)?;
+        self.meter.hold_all::<NamedScope<'a>>(2)?;
+        Ok(Some(names.open(name, outer, kind, die.id())))
     }
 
     /// Charges for a name that is not a part of the file.
@@ -221,40 +339,34 @@ impl<'d, 'a> Names<'d, 'a> {
             let scope = outer.and_then(|outer| outer.scope);
             let enumeration = outer.and_then(|outer| outer.enumeration);
             let entity = entity(tag, enumeration);
-            let is_scope = opens_scope(tag) && die.has_children();
-            let name = if entity.is_some() || is_scope {
-                let name = die.attribute(DW_AT_name);
-                name.and_then(|name| self.info.string_of(die, name))
-            } else {
-                None
+            let kind = scope_kind(die);
+            let is_scope = kind.is_some() && (die.has_children() || tag == DW_TAG_subprogram);
+            let name = die
+                .attribute(DW_AT_name)
+                .filter(|_| entity.is_some() || is_scope);
+            let name = name.and_then(|name| self.info.string_of(die, name));
+            let name = name.filter(|name| !name.is_empty());
+            if tag == DW_TAG_inheritance
+                && let Some(class) = scope.and_then(|scope| names.scopes.get_mut(scope))
+                && let Some(base) = self.info.direct_type(die)
+            {
+                self.meter.hold_all::<DieId>(2)?;
+                class.bases.push(base);
+            }
+            let own = match kind.filter(|_| is_scope) {
+                Some(kind) => self.open(die, kind, name.as_ref(), scope, names)?,
+                None => None,
             };
+            if let Some(own) = own {
+                self.meter.hold_all::<(u64, EntryScopes)>(2)?;
+                let scopes = EntryScopes { own, outer: scope };
+                names.by_entry.insert(die.id().offset, scopes);
+            }
             if die.has_children() {
-                let inner = match &name {
-                    Some(name) if is_scope => {
-                        self.hold(name)?;
-                        self.meter.hold_all::<NamedScope<'a>>(2)?;
-                        let is_inline = tag == DW_TAG_namespace && die.flag(DW_AT_export_symbols);
-                        Some(names.open(name.clone(), scope, is_inline, None))
-                    }
-                    _ if is_body(tag) => {
-                        let name = match &name {
-                            Some(name) => name.clone(),
-                            None if tag == DW_TAG_subprogram => {
-                                self.meter.work(PER_NAME)?;
-                                self.info.completed_name(die.id()).unwrap_or_default()
-                            }
-                            None => Cow::default(),
-                        };
-                        self.hold(&name)?;
-                        self.meter.hold_all::<NamedScope<'a>>(2)?;
-                        Some(names.open(name, scope, false, Some(die.id())))
-                    }
-                    _ => scope,
-                };
                 let enumeration = (tag == DW_TAG_enumeration_type).then(|| die.id());
                 open.push(Open {
                     depth,
-                    scope: inner,
+                    scope: own.or(scope),
                     enumeration,
                 })?;
             }
@@ -302,19 +414,66 @@ fn entity(tag: DwTag, enumeration: Option<DieId>) -> Option<Entity> {
     known.map(|(_, tag)| Entity::Type(Some(*tag)))
 }
 
-/// Returns true if names of an entry's children are local: functions and blocks.
-fn is_body(tag: DwTag) -> bool {
-    tag == DW_TAG_subprogram || is_block(tag) || tag == DW_TAG_inlined_subroutine
+/// Returns the kind of scope that an entry with children is.
+fn scope_kind(die: &Die<'_>) -> Option<ScopeKind> {
+    let tag = die.tag();
+    let kinds = [
+        (DW_TAG_module, ScopeKind::Namespace),
+        (DW_TAG_structure_type, ScopeKind::Class),
+        (DW_TAG_class_type, ScopeKind::Class),
+        (DW_TAG_union_type, ScopeKind::Class),
+        (DW_TAG_subprogram, ScopeKind::Body),
+        (DW_TAG_inlined_subroutine, ScopeKind::Body),
+    ];
+    if tag == DW_TAG_namespace {
+        return Some(match die.flag(DW_AT_export_symbols) {
+            true => ScopeKind::InlineNamespace,
+            false => ScopeKind::Namespace,
+        });
+    }
+    if tag == DW_TAG_enumeration_type {
+        return Some(match die.flag(DW_AT_enum_class) {
+            true => ScopeKind::ScopedEnumeration,
+            false => ScopeKind::Enumeration,
+        });
+    }
+    if is_block(tag) {
+        return Some(ScopeKind::Body);
+    }
+    let row = kinds.iter().find(|(known, _)| *known == tag);
+    row.map(|(_, kind)| *kind)
 }
 
-/// Returns true if an entry qualifies the names of its children.
-fn opens_scope(tag: DwTag) -> bool {
-    [
-        DW_TAG_namespace,
-        DW_TAG_structure_type,
-        DW_TAG_class_type,
-        DW_TAG_union_type,
-        DW_TAG_enumeration_type,
-    ]
-    .contains(&tag)
+/// Returns the rank of an entity of a unit, or None if the path names something else.
+fn rank(
+    levels: &[Level],
+    unit: UnitId,
+    named: &Named,
+    path: &Path<'_>,
+    names: &UnitNames<'_>,
+    meter: &Meter,
+) -> Result<Option<Rank>> {
+    let has_keyword = matches!(named.entity, Entity::Type(Some(_)));
+    let mut best = None;
+    for start in names.starts(named, path) {
+        let mut distance = match path.is_absolute {
+            true => Distance::Level {
+                number: levels.len().saturating_sub(1),
+                relation: Relation::Same,
+            },
+            false => distance(levels, unit, start, names, meter)?,
+        };
+        // A function within another one is known by its own name.
+        if named.entity == Entity::Function {
+            distance = distance.min(Distance::Elsewhere);
+        }
+        let rank = Rank {
+            lacks_keyword: has_keyword && names.is_c,
+            distance,
+            is_declaration: named.is_declaration,
+            has_keyword,
+        };
+        best = Some(best.map_or(rank, |best: Rank| best.min(rank)));
+    }
+    Ok(best)
 }

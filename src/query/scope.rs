@@ -64,7 +64,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             };
             let found = self.tree.frame.name_scopes(function.die);
             found.unwrap_or_else(|_| NameScopes {
-                entries: vec![function.die],
+                functions: vec![vec![function.die]],
                 qualifier: function.qualifier.clone(),
             })
         })

@@ -1,9 +1,9 @@
 //! Tests which of several entities with the same name an expression refers to (C17 §6.2.1, C++20 [basic.lookup.unqual]).
 //!
 //! The types differ in size, and the enumerators and variables in value, so each answer shows the entity. The numbers are from the source,
-//! `names.cpp` and `unit_*`.
+//! `names.cpp`, `scopes.cpp` and `unit_*`.
 
-use super::cxx::{Object, Row, Scratch, check, expressions_in, text};
+use super::cxx::{LOAD, Object, Row, Scratch, check, expressions_in, text};
 
 /// The variables `o::level`, `level` and `n::level`, at the addresses that llvm-nm shows.
 const OBJECT: Object = Object {
@@ -76,15 +76,17 @@ const UNITS: Object = Object {
     words: &[],
 };
 
-/// `u::far` of the first unit is inlined into `call` of the second one. 0x1c10 is in `run_d` of the last unit.
+/// `u::far` of the first unit is inlined into `call` of the second one. 0x1ff4 is in `run_d` of the last unit. The first two units have a static
+/// function `helper` each: llvm-nm shows 0x1400 and 0x168c.
 #[rustfmt::skip]
 const UNIT_PLACES: &[Place] = &[
-    ("0", 0x1758, &[
+    ("0", 0x1968, &[
         ("sizeof(T)", "unsigned long", |_| text(80)),
         ("sizeof(Own)", "unsigned long", |_| text(81)),
         ("sizeof(V)", "unsigned long", |_| text(74)),
+        ("(unsigned long)&helper", "unsigned long", |_| text(LOAD + 0x1400)),
     ]),
-    ("1", 0x1758, &[
+    ("1", 0x1968, &[
         ("sizeof(T)", "unsigned long", |_| text(82)),
         ("sizeof(u::T)", "unsigned long", |_| text(80)),
         // An inline namespace can be left out. An enumerator is in the scope of its enumeration and in the scope around it.
@@ -93,12 +95,59 @@ const UNIT_PLACES: &[Place] = &[
         ("::n::IN + 0", "unsigned int", |_| text(5)),
         ("n::v1::IN + 0", "unsigned int", |_| text(5)),
         ("n::Which::IN + 0", "unsigned int", |_| text(5)),
+        ("(unsigned long)&helper", "unsigned long", |_| text(LOAD + 0x168c)),
     ]),
-    ("0", 0x1c10, &[
+    // In C, `Both` is the typedef, although a structure is nearer. VALUE is the enumerator: the structure needs its keyword.
+    ("0", 0x1ff4, &[
         ("sizeof(struct Fwd)", "unsigned long", |_| text(71)),
         ("sizeof(struct U)", "unsigned long", |_| text(73)),
         ("sizeof(Both)", "unsigned long", |_| text(75)),
-        ("sizeof(struct Both)", "unsigned long", |_| text(76)),
+        ("sizeof(struct Both)", "unsigned long", |_| text(77)),
+        ("(VALUE) - 1", "unsigned int", |_| text(7)),
+    ]),
+];
+
+const SCOPES: Object = Object {
+    path: "print/scopes.hsaco",
+    words: &[],
+};
+/// The same program. The names of template instances have no arguments.
+const SIMPLE_NAMES: Object = Object {
+    path: "print/simple-names.hsaco",
+    words: &[],
+};
+
+/// 0x18d4 and 0x20c4 are in `get` of `Class<Hidden>` and `Class<Wide>`, 0x1390 in the lambda, and 0x162c in `plain`.
+#[rustfmt::skip]
+const SCOPE_PLACES: &[Place] = &[
+    ("0", 0x18d4, &[
+        ("sizeof(N)", "unsigned long", |_| text(51)),
+        ("KIND + 0", "unsigned int", |_| text(61)),
+        ("constant", "const int", |_| text(71)),
+        ("K", "const int", |_| text(43)),
+        // Names of base classes precede those around the class (C++20 [class.member.lookup]).
+        ("sizeof(T)", "unsigned long", |_| text(41)),
+        ("sizeof(It)", "unsigned long", |_| text(42)),
+        ("(unsigned long)&get", "unsigned long", |_| text(LOAD + 0x1728)),
+    ]),
+    ("0", 0x20c4, &[
+        ("sizeof(N)", "unsigned long", |_| text(58)),
+        ("KIND + 0", "unsigned int", |_| text(68)),
+        ("constant", "const int", |_| text(78)),
+        ("(unsigned long)&get", "unsigned long", |_| text(LOAD + 0x1f00)),
+    ]),
+    // A lambda sees the names of its function.
+    ("0", 0x1390, &[
+        ("sizeof(L)", "unsigned long", |_| text(33)),
+        ("V + 0", "unsigned int", |_| text(34)),
+    ]),
+    ("0", 0x162c, &[
+        ("sizeof(L)", "unsigned long", |_| text(2)),
+        // Enumerators of an `enum class` and of a class need its name.
+        ("X + 0", "unsigned int", |_| text(14)),
+        ("(int)Second::X", "int", |_| text(12)),
+        ("Outer::X + 0", "unsigned int", |_| text(16)),
+        ("VALUE + 0", "unsigned int", |_| text(15)),
     ]),
 ];
 
@@ -114,6 +163,8 @@ fn check_places(object: &Object, places: &[Place]) {
 fn names_refer_to_the_nearest_entity() {
     check_places(&OBJECT, PLACES);
     check_places(&UNITS, UNIT_PLACES);
+    check_places(&SCOPES, SCOPE_PLACES);
+    check_places(&SIMPLE_NAMES, SCOPE_PLACES);
 }
 
 /// Expressions that are wrong in a frame at an address, and the messages.

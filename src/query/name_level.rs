@@ -1,0 +1,145 @@
+//! Lists the scopes in which a frame looks up names, and finds the place of an entity in this list.
+//!
+//! The scopes are the blocks, functions, classes and namespaces around the code, from the innermost outwards, with the base classes after each
+//! class. Using-directives are not followed. Sources: C17 §6.2.1, §6.2.3; C++20 [basic.lookup.unqual], [class.member.lookup].
+
+use super::name_scope::{ScopeKind, ScopeNumber, UnitNames};
+use crate::debug_info::{DieId, UnitId};
+use crate::error::Result;
+use crate::meter::Meter;
+
+/// A scope in which a frame looks up names.
+#[derive(Clone, Debug)]
+pub(super) struct Level {
+    /// The scope in its unit. None for the scope around all others.
+    pub(super) scope: Option<(UnitId, ScopeNumber)>,
+    /// The full name of a scope that is not local. Other units can have the same scope.
+    pub(super) name: Option<String>,
+    /// The entry of a class.
+    pub(super) class: Option<DieId>,
+    /// The base classes of a class, including those of base classes.
+    pub(super) bases: Vec<(UnitId, ScopeNumber)>,
+    pub(super) is_body: bool,
+}
+
+/// The place of an entity relative to the frame. The least one is preferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Distance {
+    /// In a scope around the frame's code, counted from the innermost.
+    Level { number: usize, relation: Relation },
+    /// In a block of the frame's function that does not contain the pc.
+    OtherBlock,
+    /// In a scope that is not around the frame's code.
+    Elsewhere,
+    /// Local to another function.
+    OtherFunction,
+}
+
+/// The relation of an entity's scope to a scope of the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Relation {
+    /// The same scope.
+    Same,
+    /// A scope with the same full name: another part of a namespace, or a class in another unit.
+    SameName,
+    /// A base class.
+    Base,
+}
+
+/// The order of entities with the same name. The least one is preferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    /// True for a type of C that is named without its keyword, such as `struct`.
+    pub(super) lacks_keyword: bool,
+    pub(super) distance: Distance,
+    pub(super) is_declaration: bool,
+    /// True for a type with a keyword. A `typedef` is preferred.
+    pub(super) has_keyword: bool,
+}
+
+impl Rank {
+    /// Returns true if no other unit can have a better entity.
+    pub(super) fn is_final(self) -> bool {
+        !self.lacks_keyword && self.distance < Distance::Elsewhere && !self.is_declaration
+    }
+
+    /// Returns true if two entities with this rank are the same, like several declarations in a namespace.
+    pub(super) fn is_unique(self, levels: &[Level]) -> bool {
+        match self.distance {
+            Distance::Level { number, relation } => {
+                let level = levels.get(number);
+                relation != Relation::Base && level.is_some_and(|level| !level.is_body)
+            }
+            Distance::OtherBlock | Distance::Elsewhere | Distance::OtherFunction => false,
+        }
+    }
+}
+
+impl Level {
+    /// Describes a scope of a unit, without base classes.
+    pub(super) fn new(unit: UnitId, number: ScopeNumber, names: &UnitNames<'_>) -> Level {
+        let scope = names.scopes.get(number);
+        let is_body = scope.is_some_and(|scope| scope.kind == ScopeKind::Body);
+        let class = scope.filter(|scope| scope.kind == ScopeKind::Class);
+        Level {
+            scope: Some((unit, number)),
+            name: names.scope_name(Some(number)).filter(|_| !is_body),
+            class: class.map(|scope| scope.entry),
+            bases: Vec::new(),
+            is_body,
+        }
+    }
+
+    /// Describes a scope that only has a name.
+    pub(super) fn named(name: String) -> Level {
+        Level {
+            scope: None,
+            name: Some(name),
+            class: None,
+            bases: Vec::new(),
+            is_body: false,
+        }
+    }
+}
+
+/// Returns the place of entities in a scope of a unit.
+pub(super) fn distance(
+    levels: &[Level],
+    unit: UnitId,
+    scope: Option<ScopeNumber>,
+    names: &UnitNames<'_>,
+    meter: &Meter,
+) -> Result<Distance> {
+    meter.work(levels.len() as u64)?;
+    let own = scope.map(|scope| (unit, scope));
+    let name = names.scope_name(scope);
+    let relation = |level: &Level| match own {
+        Some(own) if level.scope == Some(own) => Some(Relation::Same),
+        Some(own) if level.bases.contains(&own) => Some(Relation::Base),
+        _ if name.is_some() && level.name == name => Some(Relation::SameName),
+        _ => None,
+    };
+    let mut related = (0..).zip(levels).filter_map(|(number, level)| {
+        let relation = relation(level)?;
+        Some(Distance::Level { number, relation })
+    });
+    if let Some(nearest) = related.next() {
+        return Ok(nearest);
+    }
+    let mut body = names.local_to(scope);
+    if body.is_none() {
+        return Ok(Distance::Elsewhere);
+    }
+    while let Some(number) = body {
+        meter.work(levels.len() as u64)?;
+        if levels
+            .iter()
+            .any(|level| level.scope == Some((unit, number)))
+        {
+            return Ok(Distance::OtherBlock);
+        }
+        let outer = names.scopes.get(number).and_then(|scope| scope.outer);
+        body = names.local_to(outer);
+    }
+    Ok(Distance::OtherFunction)
+}
