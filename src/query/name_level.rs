@@ -17,7 +17,7 @@ pub(super) struct Level {
     pub(super) name: Option<String>,
     /// The entry of a class.
     pub(super) class: Option<DieId>,
-    /// The base classes of a class, including those of base classes.
+    /// The direct and indirect base classes of a class.
     pub(super) bases: Vec<(UnitId, ScopeNumber)>,
     pub(super) is_body: bool,
 }

@@ -210,7 +210,7 @@ impl<'d, 'a> Names<'d, 'a> {
         Ok(levels)
     }
 
-    /// Returns the base classes of a class, including those of base classes.
+    /// Returns the direct and indirect base classes of a class.
     fn bases(&mut self, unit: UnitId, number: ScopeNumber) -> Result<Vec<(UnitId, ScopeNumber)>> {
         /// The maximum number of base classes that are searched.
         const MOST: usize = 64;

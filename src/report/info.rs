@@ -13,7 +13,7 @@ use super::number::Hex;
 use crate::arch::{FeatureSetting, TargetFeature};
 use crate::debug_info::{UnitInfo, UnitKind};
 use crate::error::Result;
-use crate::frame::{CfaOpcode, Entry, FrameSection, Instructions};
+use crate::frame::{Effect, Entry, FrameSection, Instructions};
 use crate::inspect::Program;
 use crate::object::{CodeObject, EmbeddedCodeObject, ObjectInfo, PackageReference};
 use crate::untrusted::Untrusted;
@@ -335,19 +335,18 @@ impl CallFramesDocument {
 fn gives_a_rule(bytes: &[u8], offset: u64, address_size: u8, section: &'static str) -> bool {
     let mut instructions = Instructions::new(bytes, offset, address_size, section);
     while let Ok(Some(item)) = instructions.next() {
-        let moves_on = matches!(
-            item.instruction.opcode(),
-            CfaOpcode::Nop
-                | CfaOpcode::SetLoc
-                | CfaOpcode::AdvanceLoc
-                | CfaOpcode::AdvanceLoc1
-                | CfaOpcode::AdvanceLoc2
-                | CfaOpcode::AdvanceLoc4
-                | CfaOpcode::RememberState
-                | CfaOpcode::RestoreState
-        );
-        if !moves_on {
-            return true;
+        match item.effect(1) {
+            Effect::Nothing
+            | Effect::Advance(_)
+            | Effect::SetLocation(_)
+            | Effect::RememberState
+            | Effect::RestoreState => {}
+            Effect::DefineCfa { .. }
+            | Effect::CfaRegister(_)
+            | Effect::CfaOffset(_)
+            | Effect::CfaExpression(_)
+            | Effect::Rule(..)
+            | Effect::RestoreRule(_) => return true,
         }
     }
     false
