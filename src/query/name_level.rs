@@ -110,7 +110,8 @@ pub(super) fn distance(
     names: &UnitNames<'_>,
     meter: &Meter,
 ) -> Result<Distance> {
-    meter.work(levels.len() as u64)?;
+    let compared = levels.iter().map(|level| 1 + level.bases.len() as u64);
+    meter.work(compared.sum())?;
     let own = scope.map(|scope| (unit, scope));
     let name = names.scope_name(scope);
     let relation = |level: &Level| match own {

@@ -4,7 +4,7 @@
 //! lack. Sources: DWARF 5 §3.1 to §3.3, §5; C17 §6.2.1 and C++20 [basic.lookup.unqual] for names that are declared several times.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use gimli::DwTag;
@@ -169,31 +169,9 @@ impl<'d, 'a> Names<'d, 'a> {
         if let Some(known) = &self.levels {
             return Ok(Rc::clone(known));
         }
-        let meter = self.meter;
         let mut levels: Vec<Level> = Vec::new();
         for entries in &frame.functions {
-            // First the scopes of the function itself, then the scopes around each of its entries.
-            let mut found = Vec::new();
-            for is_own in [true, false] {
-                for entry in entries {
-                    let names = self.unit(entry.unit)?;
-                    let Some(scopes) = names.by_entry.get(&entry.offset) else {
-                        continue;
-                    };
-                    let (own, outer) = match is_own {
-                        true => (Some(scopes.own), None),
-                        false => (None, scopes.outer),
-                    };
-                    let outer = names.around(outer).map(|(number, _)| number);
-                    for number in own.into_iter().chain(outer) {
-                        meter.work(PER_CANDIDATE)?;
-                        meter.hold_all::<Level>(2)?;
-                        if !found.contains(&(entry.unit, number)) {
-                            found.push((entry.unit, number));
-                        }
-                    }
-                }
-            }
+            let found = self.scopes_of(entries)?;
             for (unit, number) in found {
                 let names = self.unit(unit)?;
                 let mut level = Level::new(unit, number, names);
@@ -208,6 +186,39 @@ impl<'d, 'a> Names<'d, 'a> {
         let levels: Rc<[Level]> = levels.into();
         self.levels = Some(Rc::clone(&levels));
         Ok(levels)
+    }
+
+    /// Returns the scopes of a function, from the inside out: its own, then those around each of its entries.
+    fn scopes_of(&mut self, entries: &[DieId]) -> Result<Vec<(UnitId, ScopeNumber)>> {
+        let meter = self.meter;
+        let mut found = Vec::new();
+        let mut seen = BTreeSet::new();
+        for entry in entries {
+            meter.work(PER_CANDIDATE)?;
+            if let Some(scopes) = self.unit(entry.unit)?.by_entry.get(&entry.offset) {
+                meter.hold_all::<Level>(2)?;
+                seen.insert((entry.unit, scopes.own));
+                found.push((entry.unit, scopes.own));
+            }
+        }
+        // The scopes around a scope are visited once.
+        let mut around = BTreeSet::new();
+        for entry in entries {
+            let names = self.unit(entry.unit)?;
+            let scopes = names.by_entry.get(&entry.offset);
+            let outer = scopes.and_then(|scopes| scopes.outer);
+            for (number, _) in names.around(outer) {
+                meter.work(PER_CANDIDATE)?;
+                if !around.insert((entry.unit, number)) {
+                    break;
+                }
+                if seen.insert((entry.unit, number)) {
+                    meter.hold_all::<Level>(2)?;
+                    found.push((entry.unit, number));
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Returns the direct and indirect base classes of a class.
