@@ -26,17 +26,6 @@ const COLUMN_MAJOR: [DwLang; 6] = [
     DW_LANG_Fortran18,
 ];
 
-/// C, and the languages with its name spaces.
-const C: [DwLang; 7] = [
-    DW_LANG_C,
-    DW_LANG_C89,
-    DW_LANG_C99,
-    DW_LANG_C11,
-    DW_LANG_C17,
-    DW_LANG_ObjC,
-    DW_LANG_OpenCL,
-];
-
 /// The languages whose arrays can start at any index. In all other languages, a lower bound other than the default is wrong: some versions of Zig
 /// write a number unrelated to the array.
 const ANY_LOWER_BOUND: [DwLang; 16] = [
@@ -285,13 +274,8 @@ impl<'a> DebugInfo<'a> {
         }
     }
 
-    /// Returns true if a unit is written in C, or in a language with the name spaces of C (C17 §6.2.3).
-    pub(crate) fn is_c(&self, unit: UnitId) -> bool {
-        let language = self.language(unit);
-        language.is_some_and(|language| C.contains(&language))
-    }
-
-    fn language(&self, unit: UnitId) -> Option<DwLang> {
+    /// Returns the source language of a unit.
+    pub(crate) fn language(&self, unit: UnitId) -> Option<DwLang> {
         let unit = self.contents(unit).ok()?;
         let code = unit.root.unsigned(DW_AT_language)?;
         u16::try_from(code).ok().map(DwLang)

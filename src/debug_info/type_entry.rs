@@ -143,7 +143,7 @@ impl<'a> DebugInfo<'a> {
     }
 
     /// Returns the type in a type unit that an entry stands for (`DW_AT_signature`).
-    pub(super) fn definition(&self, die: &Die<'a>) -> Option<DieId> {
+    pub(crate) fn definition(&self, die: &Die<'a>) -> Option<DieId> {
         self.target(die, die.attribute(DW_AT_signature)?).ok()?
     }
 

@@ -217,13 +217,17 @@ impl<'a> Checker<'_, '_, '_, 'a> {
                 continue;
             }
             let functions = info.functions(unit).map_err(self.fault())?;
-            // Instances of templates can have the same name. Otherwise the definition of a declaration has only its scope in common with it.
+            // Instances of templates can have the same name. Otherwise the definition of a declaration has only its scope in common with it. clang
+            // gives the body of an OpenCL kernel the name of the kernel, and another linkage name.
             let named = || {
                 let all = functions.iter();
                 all.filter(|function| function.name.as_deref() == Some(path.name))
             };
-            let exact = named().find(|function| info.is_instance_of(function.die, entry));
-            let found = exact.or_else(|| named().find(|other| other.qualifier == qualifier));
+            let in_scope = || named().filter(|function| function.qualifier == qualifier);
+            let found = in_scope().find(|function| function.linkage_name.is_none());
+            let found = found
+                .or_else(|| named().find(|function| info.is_instance_of(function.die, entry)))
+                .or_else(|| in_scope().next());
             let address = found.and_then(|function| function.ranges.first());
             if let (Some(function), Some(range)) = (found, address) {
                 let fault = self.fault();

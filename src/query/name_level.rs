@@ -3,6 +3,8 @@
 //! The scopes are the blocks, functions, classes and namespaces around the code, from the innermost outwards, with the base classes after each
 //! class. Using-directives are not followed. Sources: C17 §6.2.1, §6.2.3; C++20 [basic.lookup.unqual], [class.member.lookup].
 
+use std::collections::BTreeMap;
+
 use super::name_scope::{ScopeKind, ScopeNumber, UnitNames};
 use crate::debug_info::{DieId, UnitId};
 use crate::error::Result;
@@ -17,33 +19,23 @@ pub(super) struct Level {
     pub(super) name: Option<String>,
     /// The entry of a class.
     pub(super) class: Option<DieId>,
-    /// The direct and indirect base classes of a class.
-    pub(super) bases: Vec<(UnitId, ScopeNumber)>,
+    /// The direct and indirect base classes of a class, with the number of steps to each, from 1.
+    pub(super) bases: BTreeMap<(UnitId, ScopeNumber), usize>,
     pub(super) is_body: bool,
 }
 
 /// The place of an entity relative to the frame. The least one is preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Distance {
-    /// In a scope around the frame's code, counted from the innermost.
-    Level { number: usize, relation: Relation },
+    /// In a scope around the frame's code, counted from the innermost, or in a base class of this scope. `steps` is the number of steps to the base
+    /// class: names of a derived class hide those of its base classes.
+    Level { number: usize, steps: usize },
     /// In a block of the frame's function that does not contain the pc.
     OtherBlock,
     /// In a scope that is not around the frame's code.
     Elsewhere,
     /// Local to another function.
     OtherFunction,
-}
-
-/// The relation of an entity's scope to a scope of the frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Relation {
-    /// The same scope.
-    Same,
-    /// A scope with the same full name: another part of a namespace, or a class in another unit.
-    SameName,
-    /// A base class.
-    Base,
 }
 
 /// The order of entities with the same name. The least one is preferred.
@@ -53,6 +45,8 @@ pub(super) struct Rank {
     pub(super) lacks_keyword: bool,
     pub(super) distance: Distance,
     pub(super) is_declaration: bool,
+    /// True if only the full name of the scope equals the name of the frame's scope. This is enough for a namespace, or for a class in another unit.
+    pub(super) is_by_name: bool,
     /// True for a type with a keyword. A `typedef` is preferred.
     pub(super) has_keyword: bool,
 }
@@ -66,9 +60,9 @@ impl Rank {
     /// Returns true if two entities with this rank are the same, like several declarations in a namespace.
     pub(super) fn is_unique(self, levels: &[Level]) -> bool {
         match self.distance {
-            Distance::Level { number, relation } => {
+            Distance::Level { number, steps } => {
                 let level = levels.get(number);
-                relation != Relation::Base && level.is_some_and(|level| !level.is_body)
+                steps == 0 && level.is_some_and(|level| !level.is_body)
             }
             Distance::OtherBlock | Distance::Elsewhere | Distance::OtherFunction => false,
         }
@@ -85,7 +79,7 @@ impl Level {
             scope: Some((unit, number)),
             name: names.scope_name(Some(number)).filter(|_| !is_body),
             class: class.map(|scope| scope.entry),
-            bases: Vec::new(),
+            bases: BTreeMap::new(),
             is_body,
         }
     }
@@ -96,40 +90,39 @@ impl Level {
             scope: None,
             name: Some(name),
             class: None,
-            bases: Vec::new(),
+            bases: BTreeMap::new(),
             is_body: false,
         }
     }
 }
 
-/// Returns the place of entities in a scope of a unit.
+/// Returns the place of entities in a scope of a unit, and true if it has only the name of a scope of the frame.
 pub(super) fn distance(
     levels: &[Level],
     unit: UnitId,
     scope: Option<ScopeNumber>,
     names: &UnitNames<'_>,
     meter: &Meter,
-) -> Result<Distance> {
-    let compared = levels.iter().map(|level| 1 + level.bases.len() as u64);
-    meter.work(compared.sum())?;
+) -> Result<(Distance, bool)> {
+    meter.work(levels.len() as u64)?;
     let own = scope.map(|scope| (unit, scope));
     let name = names.scope_name(scope);
-    let relation = |level: &Level| match own {
-        Some(own) if level.scope == Some(own) => Some(Relation::Same),
-        Some(own) if level.bases.contains(&own) => Some(Relation::Base),
-        _ if name.is_some() && level.name == name => Some(Relation::SameName),
+    let place = |level: &Level| match own {
+        Some(own) if level.scope == Some(own) => Some((0, false)),
+        Some(own) if level.bases.contains_key(&own) => Some((*level.bases.get(&own)?, false)),
+        _ if name.is_some() && level.name == name => Some((0, true)),
         _ => None,
     };
-    let mut related = (0..).zip(levels).filter_map(|(number, level)| {
-        let relation = relation(level)?;
-        Some(Distance::Level { number, relation })
+    let mut places = (0..).zip(levels).filter_map(|(number, level)| {
+        let (steps, is_by_name) = place(level)?;
+        Some((Distance::Level { number, steps }, is_by_name))
     });
-    if let Some(nearest) = related.next() {
+    if let Some(nearest) = places.next() {
         return Ok(nearest);
     }
     let mut body = names.local_to(scope);
     if body.is_none() {
-        return Ok(Distance::Elsewhere);
+        return Ok((Distance::Elsewhere, false));
     }
     while let Some(number) = body {
         meter.work(levels.len() as u64)?;
@@ -137,10 +130,10 @@ pub(super) fn distance(
             .iter()
             .any(|level| level.scope == Some((unit, number)))
         {
-            return Ok(Distance::OtherBlock);
+            return Ok((Distance::OtherBlock, false));
         }
         let outer = names.scopes.get(number).and_then(|scope| scope.outer);
         body = names.local_to(outer);
     }
-    Ok(Distance::OtherFunction)
+    Ok((Distance::OtherFunction, false))
 }

@@ -3,7 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use gimli::constants::DW_AT_decl_line;
+use gimli::DwLang;
+use gimli::constants::{
+    DW_AT_decl_line, DW_LANG_C, DW_LANG_C11, DW_LANG_C17, DW_LANG_C89, DW_LANG_C99, DW_LANG_ObjC,
+    DW_LANG_OpenCL,
+};
 
 use super::syntax::{Path, Tag};
 use crate::debug_info::{DebugInfo, DieId};
@@ -75,6 +79,17 @@ pub(super) struct EntryScopes {
     pub(super) outer: Option<ScopeNumber>,
 }
 
+/// C, and the languages with its name spaces.
+const C: [DwLang; 7] = [
+    DW_LANG_C,
+    DW_LANG_C89,
+    DW_LANG_C99,
+    DW_LANG_C11,
+    DW_LANG_C17,
+    DW_LANG_ObjC,
+    DW_LANG_OpenCL,
+];
+
 /// The names in a unit.
 #[derive(Debug, Default)]
 pub(super) struct UnitNames<'a> {
@@ -82,8 +97,7 @@ pub(super) struct UnitNames<'a> {
     pub(super) named: BTreeMap<Cow<'a, str>, Vec<Named>>,
     /// The scopes of classes, functions and blocks, by the offset of the entry.
     pub(super) by_entry: BTreeMap<u64, EntryScopes>,
-    /// True if a type with a keyword is never named without it.
-    pub(super) is_c: bool,
+    pub(super) language: Option<DwLang>,
 }
 
 impl<'a> UnitNames<'a> {
@@ -112,6 +126,11 @@ impl<'a> UnitNames<'a> {
             depth,
         });
         number
+    }
+
+    /// Returns true if a type with a keyword is never named without it (C17 §6.2.3).
+    pub(super) fn is_c(&self) -> bool {
+        self.language.is_some_and(|language| C.contains(&language))
     }
 
     /// Returns the nearest function or block: a scope itself, or one around it.

@@ -4,19 +4,20 @@
 //! lack. Sources: DWARF 5 §3.1 to §3.3, §5; C17 §6.2.1 and C++20 [basic.lookup.unqual] for names that are declared several times.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use gimli::DwTag;
 use gimli::constants::{
-    DW_AT_declaration, DW_AT_enum_class, DW_AT_export_symbols, DW_AT_name, DW_TAG_base_type,
-    DW_TAG_class_type, DW_TAG_enumeration_type, DW_TAG_enumerator, DW_TAG_inheritance,
-    DW_TAG_inlined_subroutine, DW_TAG_module, DW_TAG_namespace, DW_TAG_structure_type,
-    DW_TAG_subprogram, DW_TAG_template_alias, DW_TAG_typedef, DW_TAG_union_type,
-    DW_TAG_unspecified_type,
+    DW_AT_declaration, DW_AT_enum_class, DW_AT_export_symbols, DW_AT_name, DW_LANG_Rust,
+    DW_TAG_base_type, DW_TAG_class_type, DW_TAG_enumeration_type, DW_TAG_enumerator,
+    DW_TAG_inheritance, DW_TAG_inlined_subroutine, DW_TAG_module, DW_TAG_namespace,
+    DW_TAG_structure_type, DW_TAG_subprogram, DW_TAG_template_alias, DW_TAG_typedef,
+    DW_TAG_union_type, DW_TAG_unspecified_type,
 };
 
-use super::name_level::{Distance, Level, Rank, Relation, distance};
+use super::name_level::{Distance, Level, Rank, distance};
 use super::name_scope::{
     Entity, EntryScopes, Named, NamedScope, ScopeKind, ScopeNumber, UnitNames,
 };
@@ -102,25 +103,11 @@ impl<'d, 'a> Names<'d, 'a> {
         let mut best: Option<(Rank, Named)> = None;
         // The different names of the entities with the best rank.
         let mut others = Vec::new();
-        // The units of the function and of the function that it is inlined from, in the order of the scopes.
-        let mut units: Vec<UnitId> = Vec::new();
-        // The abstract instance of a function precedes the function.
-        for entry in frame
-            .functions
-            .iter()
-            .flat_map(|entries| entries.iter().rev())
-        {
-            if !units.contains(&entry.unit) {
-                units.push(entry.unit);
-            }
-        }
+        let mut units = own_units(&levels, frame);
         let own = units.len();
-        let rest = self
-            .order()
-            .into_iter()
-            .filter(|unit| !units.contains(unit));
-        let rest: Vec<UnitId> = rest.collect();
-        for (index, unit) in (1..).zip(units.into_iter().chain(rest)) {
+        let seen: BTreeSet<UnitId> = units.iter().copied().collect();
+        units.extend(self.order().into_iter().filter(|unit| !seen.contains(unit)));
+        for (index, unit) in (1..).zip(units) {
             let names = self.unit(unit)?;
             let candidates = names.named.get(path.name).into_iter().flatten();
             for named in candidates.filter(|named| wanted(named)) {
@@ -176,7 +163,9 @@ impl<'d, 'a> Names<'d, 'a> {
                 let names = self.unit(unit)?;
                 let mut level = Level::new(unit, number, names);
                 // Rust declares the types of a function in a namespace with the name of the function, beside it.
-                let beside = names.scope_name(Some(number)).filter(|_| level.is_body);
+                let beside = names.scope_name(Some(number));
+                let beside =
+                    beside.filter(|_| level.is_body && names.language == Some(DW_LANG_Rust));
                 level.bases = self.bases(unit, number)?;
                 levels.push(level);
                 levels.extend(beside.filter(|name| !name.is_empty()).map(Level::named));
@@ -221,24 +210,30 @@ impl<'d, 'a> Names<'d, 'a> {
         Ok(found)
     }
 
-    /// Returns the direct and indirect base classes of a class.
-    fn bases(&mut self, unit: UnitId, number: ScopeNumber) -> Result<Vec<(UnitId, ScopeNumber)>> {
-        /// The maximum number of base classes that are searched.
-        const MOST: usize = 64;
-        let mut found = vec![(unit, number)];
-        let mut next = 0;
-        while let Some((unit, number)) = found.get(next).copied() {
-            next += 1;
+    /// Returns the direct and indirect base classes of a class, with the number of steps to each.
+    fn bases(
+        &mut self,
+        unit: UnitId,
+        number: ScopeNumber,
+    ) -> Result<BTreeMap<(UnitId, ScopeNumber), usize>> {
+        let mut found = BTreeMap::new();
+        let mut next = VecDeque::from([((unit, number), 0)]);
+        while let Some(((unit, number), steps)) = next.pop_front() {
             let scope = self.unit(unit)?.scopes.get(number);
             let bases = scope.map_or(Vec::new(), |scope| scope.bases.clone());
             for base in bases {
                 self.meter.work(PER_CANDIDATE)?;
-                let scopes = self.unit(base.unit)?.by_entry.get(&base.offset);
-                let base = scopes.map(|scopes| (base.unit, scopes.own));
-                found.extend(base.filter(|base| found.len() <= MOST && !found.contains(base)));
+                let Some(scopes) = self.unit(base.unit)?.by_entry.get(&base.offset) else {
+                    continue;
+                };
+                let base = (base.unit, scopes.own);
+                if let Entry::Vacant(entry) = found.entry(base) {
+                    self.meter.hold_all::<(UnitId, ScopeNumber, usize)>(4)?;
+                    entry.insert(steps + 1);
+                    next.push_back((base, steps + 1));
+                }
             }
         }
-        found.remove(0);
         Ok(found)
     }
 
@@ -285,7 +280,7 @@ impl<'d, 'a> Names<'d, 'a> {
     fn unit(&mut self, unit: UnitId) -> Result<&UnitNames<'a>> {
         if !self.units.contains_key(&unit) {
             let mut names = UnitNames {
-                is_c: self.info.is_c(unit),
+                language: self.info.language(unit),
                 ..UnitNames::default()
             };
             self.walk(unit, &mut names)?;
@@ -318,7 +313,33 @@ impl<'d, 'a> Names<'d, 'a> {
         };
         self.hold(&name)?;
         self.meter.hold_all::<NamedScope<'a>>(2)?;
-        Ok(Some(names.open(name, outer, kind, die.id())))
+        let scope = names.open(name, outer, kind, die.id());
+        // The base classes of a class in a type unit are there.
+        if let Some(scope) = names.scopes.get_mut(scope)
+            && let Some(definition) = self.info.definition(die)
+        {
+            scope.bases.push(definition);
+        }
+        Ok(Some(scope))
+    }
+
+    /// Returns the class of a base class. It can be given as a typedef or as a declaration of a class in a type unit.
+    fn base(&self, inheritance: &Die<'a>) -> Result<Option<DieId>> {
+        /// The maximum number of typedefs and declarations.
+        const MOST: usize = 16;
+        let mut base = self.info.direct_type(inheritance);
+        for _ in 0..MOST {
+            self.meter.work(PER_NAME)?;
+            let Some(die) = base.and_then(|base| self.info.die(base).ok()) else {
+                break;
+            };
+            base = match self.info.definition(&die) {
+                Some(definition) => Some(definition),
+                None if die.tag() == DW_TAG_typedef => self.info.direct_type(&die),
+                None => break,
+            };
+        }
+        Ok(base)
     }
 
     /// Charges for a name that is not a part of the file.
@@ -359,18 +380,23 @@ impl<'d, 'a> Names<'d, 'a> {
             let name = name.filter(|name| !name.is_empty());
             if tag == DW_TAG_inheritance
                 && let Some(class) = scope.and_then(|scope| names.scopes.get_mut(scope))
-                && let Some(base) = self.info.direct_type(die)
+                && let Some(base) = self.base(die)?
             {
                 self.meter.hold_all::<DieId>(2)?;
                 class.bases.push(base);
             }
             let own = match kind.filter(|_| is_scope) {
-                Some(kind) => self.open(die, kind, name.as_ref(), scope, names)?,
+                Some(kind) => {
+                    // The code of an inlined function is inside its caller, and its source is not.
+                    let outer = scope.filter(|_| tag != DW_TAG_inlined_subroutine);
+                    self.open(die, kind, name.as_ref(), outer, names)?
+                }
                 None => None,
             };
             if let Some(own) = own {
                 self.meter.hold_all::<(u64, EntryScopes)>(2)?;
-                let scopes = EntryScopes { own, outer: scope };
+                let outer = scope.filter(|_| tag != DW_TAG_inlined_subroutine);
+                let scopes = EntryScopes { own, outer };
                 names.by_entry.insert(die.id().offset, scopes);
             }
             if die.has_children() {
@@ -425,6 +451,21 @@ fn entity(tag: DwTag, enumeration: Option<DieId>) -> Option<Entity> {
     known.map(|(_, tag)| Entity::Type(Some(*tag)))
 }
 
+/// Returns the units that must be read before a name is final: of the function, of the function that it is inlined from, and of the classes.
+fn own_units(levels: &[Level], frame: &NameScopes) -> Vec<UnitId> {
+    // The abstract instance of a function precedes the function.
+    let entries = frame
+        .functions
+        .iter()
+        .flat_map(|entries| entries.iter().rev());
+    let bases = levels.iter().flat_map(|level| level.bases.keys());
+    let scopes = levels.iter().filter_map(|level| level.scope.as_ref());
+    let units = entries.map(|entry| entry.unit);
+    let units = units.chain(scopes.chain(bases).map(|(unit, _)| *unit));
+    let mut seen = BTreeSet::new();
+    units.filter(|unit| seen.insert(*unit)).collect()
+}
+
 /// Returns the kind of scope that an entry with children is.
 fn scope_kind(die: &Die<'_>) -> Option<ScopeKind> {
     let tag = die.tag();
@@ -467,11 +508,12 @@ fn rank(
     let has_keyword = matches!(named.entity, Entity::Type(Some(_)));
     let mut best = None;
     for start in names.starts(named, path) {
-        let mut distance = match path.is_absolute {
-            true => Distance::Level {
-                number: levels.len().saturating_sub(1),
-                relation: Relation::Same,
-            },
+        let outermost = Distance::Level {
+            number: levels.len().saturating_sub(1),
+            steps: 0,
+        };
+        let (mut distance, is_by_name) = match path.is_absolute {
+            true => (outermost, false),
             false => distance(levels, unit, start, names, meter)?,
         };
         // A function within another one is known by its own name.
@@ -479,9 +521,10 @@ fn rank(
             distance = distance.min(Distance::Elsewhere);
         }
         let rank = Rank {
-            lacks_keyword: has_keyword && names.is_c,
+            lacks_keyword: has_keyword && names.is_c(),
             distance,
             is_declaration: named.is_declaration,
+            is_by_name,
             has_keyword,
         };
         best = Some(best.map_or(rank, |best: Rank| best.min(rank)));

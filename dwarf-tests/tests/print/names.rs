@@ -76,18 +76,19 @@ const UNITS: Object = Object {
     words: &[],
 };
 
-/// `u::far` of the first unit is inlined into `call` of the second one. 0x1ff4 is in `run_d` of the last unit. The first two units have a static
+/// `u::far` of the first unit is inlined into `call` of the second one. 0x20f4 is in `run_d` of the last unit. The first two units have a static
 /// function `helper` each: llvm-nm shows 0x1400 and 0x168c.
 #[rustfmt::skip]
 const UNIT_PLACES: &[Place] = &[
-    ("0", 0x1968, &[
+    ("0", 0x1a40, &[
         ("sizeof(T)", "unsigned long", |_| text(80)),
         ("sizeof(Own)", "unsigned long", |_| text(81)),
         ("sizeof(V)", "unsigned long", |_| text(74)),
         ("(unsigned long)&helper", "unsigned long", |_| text(LOAD + 0x1400)),
     ]),
-    ("1", 0x1968, &[
-        ("sizeof(T)", "unsigned long", |_| text(82)),
+    ("1", 0x1a40, &[
+        ("sizeof(T)", "unsigned long", |_| text(83)),
+        ("sizeof(::T)", "unsigned long", |_| text(82)),
         ("sizeof(u::T)", "unsigned long", |_| text(80)),
         // An inline namespace can be left out. An enumerator is in the scope of its enumeration and in the scope around it.
         ("sizeof(n::V)", "unsigned long", |_| text(74)),
@@ -98,7 +99,7 @@ const UNIT_PLACES: &[Place] = &[
         ("(unsigned long)&helper", "unsigned long", |_| text(LOAD + 0x168c)),
     ]),
     // In C, `Both` is the typedef, although a structure is nearer. VALUE is the enumerator: the structure needs its keyword.
-    ("0", 0x1ff4, &[
+    ("0", 0x20f4, &[
         ("sizeof(struct Fwd)", "unsigned long", |_| text(71)),
         ("sizeof(struct U)", "unsigned long", |_| text(73)),
         ("sizeof(Both)", "unsigned long", |_| text(75)),
@@ -116,25 +117,32 @@ const SIMPLE_NAMES: Object = Object {
     path: "print/simple-names.hsaco",
     words: &[],
 };
+/// The same program. The classes are in type units.
+const TYPE_UNITS: Object = Object {
+    path: "print/type-units.hsaco",
+    words: &[],
+};
 
-/// 0x18d4 and 0x20c4 are in `get` of `Class<Hidden>` and `Class<Wide>`, 0x1390 in the lambda, and 0x162c in `plain`.
+/// 0x1904 and 0x2144 are in `get` of `Class<Hidden>` and `Class<Wide>`, 0x1390 in the lambda, and 0x162c in `plain`.
 #[rustfmt::skip]
 const SCOPE_PLACES: &[Place] = &[
-    ("0", 0x18d4, &[
+    ("0", 0x1904, &[
         ("sizeof(N)", "unsigned long", |_| text(51)),
         ("KIND + 0", "unsigned int", |_| text(61)),
         ("constant", "const int", |_| text(71)),
         ("K", "const int", |_| text(43)),
-        // Names of base classes precede those around the class (C++20 [class.member.lookup]).
+        // Names of base classes precede those around the class, and hide those of their own base classes (C++20 [class.member.lookup]).
         ("sizeof(T)", "unsigned long", |_| text(41)),
-        ("sizeof(It)", "unsigned long", |_| text(42)),
-        ("(unsigned long)&get", "unsigned long", |_| text(LOAD + 0x1728)),
+        ("sizeof(It)", "unsigned long", |_| text(45)),
+        ("sizeof(Base::It)", "unsigned long", |_| text(42)),
+        ("sizeof(get::N)", "unsigned long", |_| text(90)),
+        ("(unsigned long)&get", "unsigned long", |_| text(LOAD + 0x1758)),
     ]),
-    ("0", 0x20c4, &[
+    ("0", 0x2144, &[
         ("sizeof(N)", "unsigned long", |_| text(58)),
         ("KIND + 0", "unsigned int", |_| text(68)),
         ("constant", "const int", |_| text(78)),
-        ("(unsigned long)&get", "unsigned long", |_| text(LOAD + 0x1f00)),
+        ("(unsigned long)&get", "unsigned long", |_| text(LOAD + 0x1f80)),
     ]),
     // A lambda sees the names of its function.
     ("0", 0x1390, &[
@@ -165,6 +173,7 @@ fn names_refer_to_the_nearest_entity() {
     check_places(&UNITS, UNIT_PLACES);
     check_places(&SCOPES, SCOPE_PLACES);
     check_places(&SIMPLE_NAMES, SCOPE_PLACES);
+    check_places(&TYPE_UNITS, SCOPE_PLACES);
 }
 
 /// Expressions that are wrong in a frame at an address, and the messages.
