@@ -204,6 +204,12 @@ impl<'a> FallibleIterator for Units<'_, 'a> {
 }
 
 impl<'a> DebugInfo<'a> {
+    /// Returns true if a unit is a type unit.
+    pub(crate) fn is_type_unit(&self, unit: UnitId) -> bool {
+        let contents = self.contents(unit);
+        contents.is_ok_and(|contents| contents.root.tag() == constants::DW_TAG_type_unit)
+    }
+
     /// Returns every unit, in the order of their numbers. An unreadable unit is an error, followed by the next unit. If the headers could not be read
     /// to the end of a section, there is an error at the end.
     #[must_use]

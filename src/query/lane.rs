@@ -382,7 +382,7 @@ impl<'p> Walk<'_, '_, 'p, '_> {
         Ok(Held::Object(object))
     }
 
-    /// Checks that a variant is the current one of an object.
+    /// Checks that an object currently contains a variant.
     fn check_variant(&self, object: &Node<'p>, part: TypeId, number: usize) -> Given<()> {
         let table = &self.types.table;
         let size = self.types.bits(object.ty).ok_or(NoValue::UnknownLayout)?;

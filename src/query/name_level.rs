@@ -10,6 +10,14 @@ use crate::debug_info::{DieId, UnitId};
 use crate::error::Result;
 use crate::meter::Meter;
 
+/// The direct and indirect base classes of a class, with the number of steps to each, from 1.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bases {
+    pub(super) by_scope: BTreeMap<(UnitId, ScopeNumber), usize>,
+    /// By full name. A type unit has only a part of the class that its type is in.
+    pub(super) by_name: BTreeMap<String, usize>,
+}
+
 /// A scope in which a frame looks up names.
 #[derive(Clone, Debug)]
 pub(super) struct Level {
@@ -19,8 +27,8 @@ pub(super) struct Level {
     pub(super) name: Option<String>,
     /// The entry of a class.
     pub(super) class: Option<DieId>,
-    /// The direct and indirect base classes of a class, with the number of steps to each, from 1.
-    pub(super) bases: BTreeMap<(UnitId, ScopeNumber), usize>,
+    /// The base classes of a class.
+    pub(super) bases: Bases,
     pub(super) is_body: bool,
 }
 
@@ -28,7 +36,7 @@ pub(super) struct Level {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Distance {
     /// In a scope around the frame's code, counted from the innermost, or in a base class of this scope. `steps` is the number of steps to the base
-    /// class: names of a derived class hide those of its base classes.
+    /// class: a derived class hides names of its base classes.
     Level { number: usize, steps: usize },
     /// In a block of the frame's function that does not contain the pc.
     OtherBlock,
@@ -79,7 +87,7 @@ impl Level {
             scope: Some((unit, number)),
             name: names.scope_name(Some(number)).filter(|_| !is_body),
             class: class.map(|scope| scope.entry),
-            bases: BTreeMap::new(),
+            bases: Bases::default(),
             is_body,
         }
     }
@@ -90,7 +98,7 @@ impl Level {
             scope: None,
             name: Some(name),
             class: None,
-            bases: BTreeMap::new(),
+            bases: Bases::default(),
             is_body: false,
         }
     }
@@ -109,9 +117,14 @@ pub(super) fn distance(
     let name = names.scope_name(scope);
     let place = |level: &Level| match own {
         Some(own) if level.scope == Some(own) => Some((0, false)),
-        Some(own) if level.bases.contains_key(&own) => Some((*level.bases.get(&own)?, false)),
         _ if name.is_some() && level.name == name => Some((0, true)),
-        _ => None,
+        own => {
+            let bases = &level.bases;
+            let steps = own.and_then(|own| bases.by_scope.get(&own));
+            let named = || bases.by_name.get(name.as_deref()?);
+            let is_by_name = steps.is_none();
+            steps.or_else(named).map(|steps| (*steps, is_by_name))
+        }
     };
     let mut places = (0..).zip(levels).filter_map(|(number, level)| {
         let (steps, is_by_name) = place(level)?;

@@ -17,7 +17,7 @@ use gimli::constants::{
     DW_TAG_union_type, DW_TAG_unspecified_type,
 };
 
-use super::name_level::{Distance, Level, Rank, distance};
+use super::name_level::{Bases, Distance, Level, Rank, distance};
 use super::name_scope::{
     Entity, EntryScopes, Named, NamedScope, ScopeKind, ScopeNumber, UnitNames,
 };
@@ -103,7 +103,7 @@ impl<'d, 'a> Names<'d, 'a> {
         let mut best: Option<(Rank, Named)> = None;
         // The different names of the entities with the best rank.
         let mut others = Vec::new();
-        let mut units = own_units(&levels, frame);
+        let mut units = self.own_units(&levels, frame);
         let own = units.len();
         let seen: BTreeSet<UnitId> = units.iter().copied().collect();
         units.extend(self.order().into_iter().filter(|unit| !seen.contains(unit)));
@@ -143,6 +143,26 @@ impl<'d, 'a> Names<'d, 'a> {
             Some((rank, named)) => Found::Entity(named, rank),
             None => Found::Hidden(others),
         })
+    }
+
+    /// Returns the units that must be read before a name is final: of the function, of the function that it is inlined from, and of the classes.
+    /// If a class is in a type unit, its types can be in any type unit.
+    fn own_units(&self, levels: &[Level], frame: &NameScopes) -> Vec<UnitId> {
+        // The abstract instance of a function precedes the function.
+        let entries = frame.functions.iter();
+        let entries = entries.flat_map(|entries| entries.iter().rev());
+        let bases = levels.iter().flat_map(|level| level.bases.by_scope.keys());
+        let scopes = levels.iter().filter_map(|level| level.scope.as_ref());
+        let units = entries.map(|entry| entry.unit);
+        let units = units.chain(scopes.chain(bases).map(|(unit, _)| *unit));
+        let mut seen = BTreeSet::new();
+        let mut own: Vec<UnitId> = units.filter(|unit| seen.insert(*unit)).collect();
+        let is_type_unit = |unit: &UnitId| self.info.is_type_unit(*unit);
+        if own.iter().any(is_type_unit) {
+            let others = self.info.unit_ids().filter(|unit| !seen.contains(unit));
+            own.extend(others.filter(is_type_unit));
+        }
+        own
     }
 
     /// Returns the classes around the frame's code, the innermost first.
@@ -210,27 +230,30 @@ impl<'d, 'a> Names<'d, 'a> {
         Ok(found)
     }
 
-    /// Returns the direct and indirect base classes of a class, with the number of steps to each.
-    fn bases(
-        &mut self,
-        unit: UnitId,
-        number: ScopeNumber,
-    ) -> Result<BTreeMap<(UnitId, ScopeNumber), usize>> {
-        let mut found = BTreeMap::new();
+    /// Returns the direct and indirect base classes of a class.
+    fn bases(&mut self, unit: UnitId, number: ScopeNumber) -> Result<Bases> {
+        let mut found = Bases::default();
         let mut next = VecDeque::from([((unit, number), 0)]);
         while let Some(((unit, number), steps)) = next.pop_front() {
             let scope = self.unit(unit)?.scopes.get(number);
             let bases = scope.map_or(Vec::new(), |scope| scope.bases.clone());
             for base in bases {
                 self.meter.work(PER_CANDIDATE)?;
-                let Some(scopes) = self.unit(base.unit)?.by_entry.get(&base.offset) else {
+                let names = self.unit(base.unit)?;
+                let Some(scopes) = names.by_entry.get(&base.offset) else {
                     continue;
                 };
+                let name = names.scope_name(Some(scopes.own));
                 let base = (base.unit, scopes.own);
-                if let Entry::Vacant(entry) = found.entry(base) {
-                    self.meter.hold_all::<(UnitId, ScopeNumber, usize)>(4)?;
+                if let Entry::Vacant(entry) = found.by_scope.entry(base) {
+                    self.meter.hold_all::<(UnitId, ScopeNumber, usize)>(8)?;
+                    self.meter
+                        .hold(name.as_ref().map_or(0, String::len) as u64)?;
                     entry.insert(steps + 1);
                     next.push_back((base, steps + 1));
+                    if let Some(name) = name {
+                        found.by_name.entry(name).or_insert(steps + 1);
+                    }
                 }
             }
         }
@@ -449,21 +472,6 @@ fn entity(tag: DwTag, enumeration: Option<DieId>) -> Option<Entity> {
     ];
     let known = tags.iter().find(|(known, _)| *known == tag);
     known.map(|(_, tag)| Entity::Type(Some(*tag)))
-}
-
-/// Returns the units that must be read before a name is final: of the function, of the function that it is inlined from, and of the classes.
-fn own_units(levels: &[Level], frame: &NameScopes) -> Vec<UnitId> {
-    // The abstract instance of a function precedes the function.
-    let entries = frame
-        .functions
-        .iter()
-        .flat_map(|entries| entries.iter().rev());
-    let bases = levels.iter().flat_map(|level| level.bases.keys());
-    let scopes = levels.iter().filter_map(|level| level.scope.as_ref());
-    let units = entries.map(|entry| entry.unit);
-    let units = units.chain(scopes.chain(bases).map(|(unit, _)| *unit));
-    let mut seen = BTreeSet::new();
-    units.filter(|unit| seen.insert(*unit)).collect()
 }
 
 /// Returns the kind of scope that an entry with children is.
