@@ -198,3 +198,19 @@ fn names_that_are_not_visible_or_not_unique_are_errors() {
         assert_eq!(found, *message, "{expression}: {}", answers[0]);
     }
 }
+
+/// clang gives the body of an OpenCL kernel the kernel's name, too. llvm-nm shows 0x1900 for the kernel `k` of the demo, which is loaded at
+/// 0x7f4000000000.
+#[test]
+fn the_name_of_a_kernel_is_its_entry() {
+    let demo = dwarf_tests::package().join("../examples/demo");
+    let path = |name: &str| demo.join(name).to_str().unwrap().to_owned();
+    let (object, wave) = (path("calls-O2.rocm.hsaco"), path("stop.json"));
+    let ran = dwarf_tests::hetdwarf(["print", &object, "--wave", &wave, "--", "k"]);
+    assert!(
+        ran.out.starts_with("k = 0x7f4000001900"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+}
