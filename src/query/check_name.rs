@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::check::{Checked, Checker};
 use super::class::{INT, IntegerType, Rank};
-use super::error::{QueryError, QueryErrorKind};
+use super::error::{QueryError, QueryErrorKind, ambiguous};
 use super::member::{find_constant, find_member};
 use super::name_scope::{Entity, is_scope_of};
 use super::names::Found;
@@ -52,8 +52,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             Found::Hidden(names) => (None, names),
             Found::Entity(named, _) => (Some(named), Vec::new()),
             Found::Ambiguous(candidates) => {
-                let name = path.to_string();
-                return Err(self.error(QueryErrorKind::Ambiguous { name, candidates }));
+                return Err(self.error(ambiguous(path, candidates)));
             }
         };
         let step = match entity.map(|named| (named.entity, named.die)) {
@@ -117,8 +116,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
                     Found::Entity(class, _) => vec![class.die],
                     Found::Hidden(_) => return Ok(None),
                     Found::Ambiguous(candidates) => {
-                        let name = class.to_string();
-                        return Err(self.error(QueryErrorKind::Ambiguous { name, candidates }));
+                        return Err(self.error(ambiguous(class, candidates)));
                     }
                 }
             }

@@ -4,7 +4,7 @@
 
 use super::check::{Checked, Checker};
 use super::class::{Arithmetic, FloatType, IntegerType, Rank};
-use super::error::{QueryError, QueryErrorKind};
+use super::error::{QueryError, QueryErrorKind, ambiguous};
 use super::name_scope::{Entity, Named};
 use super::names::{Found, Names};
 use super::scope::Scope;
@@ -207,8 +207,7 @@ impl Checker<'_, '_, '_, '_> {
             Found::Entity(named, _) => return self.read_type(named.die),
             Found::Hidden(names) => names,
             Found::Ambiguous(candidates) => {
-                let name = path.to_string();
-                return Err(QueryErrorKind::Ambiguous { name, candidates }.at(offset));
+                return Err(ambiguous(path, candidates).at(offset));
             }
         };
         if let (Some(ty), None) = (alias(path), tag) {

@@ -169,6 +169,14 @@ impl fmt::Display for QueryError {
 
 impl core::error::Error for QueryError {}
 
+/// Returns the error of a name with several candidates.
+pub(super) fn ambiguous(name: impl fmt::Display, candidates: Vec<String>) -> QueryErrorKind {
+    QueryErrorKind::Ambiguous {
+        name: name.to_string(),
+        candidates,
+    }
+}
+
 /// Returns the error of a text that differs from the expected syntax.
 pub(super) fn syntax(expected: &str, found: impl Into<String>) -> QueryErrorKind {
     QueryErrorKind::Syntax {

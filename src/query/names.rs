@@ -408,17 +408,14 @@ impl<'d, 'a> Names<'d, 'a> {
                 self.meter.hold_all::<DieId>(2)?;
                 class.bases.push(base);
             }
+            // The code of an inlined function is inside its caller, and its source is not.
+            let outer = scope.filter(|_| tag != DW_TAG_inlined_subroutine);
             let own = match kind.filter(|_| is_scope) {
-                Some(kind) => {
-                    // The code of an inlined function is inside its caller, and its source is not.
-                    let outer = scope.filter(|_| tag != DW_TAG_inlined_subroutine);
-                    self.open(die, kind, name.as_ref(), outer, names)?
-                }
+                Some(kind) => self.open(die, kind, name.as_ref(), outer, names)?,
                 None => None,
             };
             if let Some(own) = own {
                 self.meter.hold_all::<(u64, EntryScopes)>(2)?;
-                let outer = scope.filter(|_| tag != DW_TAG_inlined_subroutine);
                 let scopes = EntryScopes { own, outer };
                 names.by_entry.insert(die.id().offset, scopes);
             }

@@ -112,12 +112,12 @@ const SCOPES: Object = Object {
     path: "print/scopes.hsaco",
     words: &[],
 };
-/// The same program. The names of template instances have no arguments.
+/// The program of [`SCOPES`], with names of template instances that lack their arguments.
 const SIMPLE_NAMES: Object = Object {
     path: "print/simple-names.hsaco",
     words: &[],
 };
-/// The same program. The classes are in type units.
+/// The program of [`SCOPES`], with its classes in type units.
 const TYPE_UNITS: Object = Object {
     path: "print/type-units.hsaco",
     words: &[],
