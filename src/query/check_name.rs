@@ -9,8 +9,8 @@ use super::check::{Checked, Checker};
 use super::class::{INT, IntegerType, Rank};
 use super::error::{QueryError, QueryErrorKind, ambiguous};
 use super::member::{find_constant, find_member};
-use super::name_scope::{Entity, is_scope_of};
-use super::names::Found;
+use super::name_scope::{Entity, Named, start_of};
+use super::names::{Found, Reach};
 use super::number::Number;
 use super::step::{Action, AnyRegister, Calculation, StepId};
 use super::syntax::{Binary, Path};
@@ -27,31 +27,40 @@ const BUILT_IN: [&str; 4] = ["threadIdx", "blockIdx", "blockDim", "gridDim"];
 
 impl<'a> Checker<'_, '_, '_, 'a> {
     /// Looks up a name: first variables of a block, then members of `this`, constants of the classes around the function, and variables of the file.
-    /// Enumerators, functions and finally variables of other files follow.
+    /// Enumerators, functions and parameters of templates precede those in scopes around theirs. Variables of other files come last.
     pub(super) fn name(&mut self, path: &Path<'_>) -> Checked<StepId> {
         if let Some(variable) = self.scope.local(path) {
             return self.variable(&variable);
         }
-        if let Some(member) = self.member_of_this(path)? {
-            return Ok(member);
-        }
+        let is_value = |named: &Named| !named.entity.is_type();
+        let frame = self.scope.name_scopes();
+        let around = (self.names).find(path, frame, Reach::Around, &is_value);
+        let around = around.map_err(self.fault())?.rank();
         let is_in_class = path.scopes.is_empty() && !self.scope.class().is_empty();
-        if is_in_class && let Some(constant) = self.constant_of_class(path)? {
-            return self.constant_member(constant);
+        if !around.is_some_and(|rank| self.names.hides_members(rank)) {
+            if let Some(member) = self.member_of_this(path)? {
+                return Ok(member);
+            }
+            if is_in_class && let Some(constant) = self.constant_of_class(path)? {
+                return self.constant_member(constant);
+            }
         }
-        if let Some(variable) = self.scope.global(path) {
-            return self.variable(&variable);
+        let global = self.scope.global(path);
+        if let Some(variable) = global.map_err(|names| self.error(ambiguous(path, names)))? {
+            let scope = variable.scope.as_deref().unwrap_or_default();
+            if !around.is_some_and(|rank| self.names.is_inside(rank, scope)) {
+                return self.variable(&variable);
+            }
         }
         if let Some(constant) = self.keyword(path) {
             return Ok(constant);
         }
-        let is_value = |entity| matches!(entity, Entity::Enumerator { .. } | Entity::Function);
         let frame = self.scope.name_scopes();
-        let found = (self.names).find(path, frame, &|named| is_value(named.entity));
+        let found = (self.names).find(path, frame, Reach::Program, &is_value);
         let (entity, hidden) = match found.map_err(self.fault())? {
             Found::Hidden(names) => (None, names),
             Found::Entity(named, _) => (Some(named), Vec::new()),
-            Found::Ambiguous(candidates) => {
+            Found::Ambiguous(candidates, _) => {
                 return Err(self.error(ambiguous(path, candidates)));
             }
         };
@@ -60,7 +69,8 @@ impl<'a> Checker<'_, '_, '_, 'a> {
                 self.enumerator(enumeration, path.name)?
             }
             Some((Entity::Function, entry)) => self.function(path, entry)?,
-            Some((Entity::Type(_), _)) | None => None,
+            Some((Entity::ValueParameter, entry)) => Some(self.constant_member(entry)?),
+            Some((Entity::Type(_) | Entity::TypeParameter, _)) | None => None,
         };
         if let Some(step) = step {
             return Ok(step);
@@ -69,7 +79,8 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             return self.constant_member(constant);
         }
         let units = self.names.order();
-        if let Some(variable) = self.scope.elsewhere(path, units) {
+        let elsewhere = self.scope.elsewhere(path, units);
+        if let Some(variable) = elsewhere.map_err(|names| self.error(ambiguous(path, names)))? {
             return self.variable(&variable);
         }
         if !hidden.is_empty() {
@@ -110,12 +121,12 @@ impl<'a> Checker<'_, '_, '_, 'a> {
                     scopes,
                     name,
                 };
-                let is_type = |entity| matches!(entity, Entity::Type(_));
-                let found = (self.names).find(&class, frame, &|named| is_type(named.entity));
+                let is_type = |named: &Named| named.entity.is_type();
+                let found = (self.names).find(&class, frame, Reach::Program, &is_type);
                 match found.map_err(self.fault())? {
-                    Found::Entity(class, _) => vec![class.die],
+                    Found::Entity(class, _) => self.names.type_entry(&class).into_iter().collect(),
                     Found::Hidden(_) => return Ok(None),
-                    Found::Ambiguous(candidates) => {
+                    Found::Ambiguous(candidates, _) => {
                         return Err(self.error(ambiguous(class, candidates)));
                     }
                 }
@@ -134,9 +145,9 @@ impl<'a> Checker<'_, '_, '_, 'a> {
     }
 
     fn unknown_name(&mut self, path: &Path<'_>) -> QueryError {
-        let is_type = |entity| matches!(entity, Entity::Type(_));
+        let is_type = |named: &Named| named.entity.is_type();
         let frame = self.scope.name_scopes();
-        let found = (self.names).find(path, frame, &|named| is_type(named.entity));
+        let found = (self.names).find(path, frame, Reach::Program, &is_type);
         if found.is_ok_and(|found| found.is_known()) {
             let what = "a type has no value; use `sizeof` or a cast, `(T) x`";
             return self.error(QueryErrorKind::Unsupported(what));
@@ -149,7 +160,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         // The operand of `sizeof` may also be a misspelled type.
         let is_size = !self.unevaluated.is_empty();
         self.names
-            .propose(&mut nearest, &|named| is_size || !is_type(named.entity));
+            .propose(&mut nearest, &|named| is_size || !is_type(named));
         if BUILT_IN.contains(&path.name) {
             return self.error(QueryErrorKind::Unsupported(
                 "the code has no variable for it; `$_lane` is the number of the lane, and `vars` shows its work-item",
@@ -270,7 +281,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let class = self.types.name(pointer.target);
         // In `T::member`, `T` may be the name of this class.
         let is_own =
-            path.scopes.is_empty() || is_scope_of(path, class.trim_start_matches("const "));
+            path.scopes.is_empty() || start_of(path, class.trim_start_matches("const ")).is_some();
         let mut nearest = Nearest::to(path.name);
         let found = find_member(&self.types.table, pointer.target, path.name, &mut nearest);
         if !is_own || found.is_none() || path.is_absolute && path.scopes.is_empty() {

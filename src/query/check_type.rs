@@ -6,7 +6,7 @@ use super::check::{Checked, Checker};
 use super::class::{Arithmetic, FloatType, IntegerType, Rank};
 use super::error::{QueryError, QueryErrorKind, ambiguous};
 use super::name_scope::{Entity, Named};
-use super::names::{Found, Names};
+use super::names::{Found, Names, Reach};
 use super::scope::Scope;
 use super::syntax::{Base, Declarator, Path, Tag, TypeName};
 use crate::arch::AddressSpace;
@@ -84,26 +84,39 @@ pub(super) fn is_type(
     scope: &Scope<'_, '_, '_>,
     names: &mut Names<'_, '_>,
 ) -> bool {
-    if scope.local(path).is_some() || scope.global(path).is_some() {
+    if scope.local(path).is_some() {
         return false;
     }
     let frame = scope.name_scopes();
-    let Ok(found) = names.find(path, frame, &is_type_named(None)) else {
+    let Ok(found) = names.find(path, frame, Reach::Program, &is_type_named(None)) else {
         // The search for the type repeats the error and reports it.
         return true;
     };
+    let is_hidden = match scope.global(path) {
+        Ok(None) => false,
+        Ok(Some(variable)) => {
+            let scope = variable.scope.as_deref().unwrap_or_default();
+            !found
+                .rank()
+                .is_some_and(|rank| names.is_inside(rank, scope))
+        }
+        Err(_) => true,
+    };
+    if is_hidden {
+        return false;
+    }
     if !found.is_known() {
         return alias(path).is_some();
     }
     // A value hides a type with the same name, unless the type is nearer. In C, a type without its keyword is never meant if there is a value.
-    let is_value = |named: &Named| !matches!(named.entity, Entity::Type(_));
-    match names.find(path, frame, &is_value) {
+    let is_value = |named: &Named| !named.entity.is_type();
+    match names.find(path, frame, Reach::Program, &is_value) {
         Ok(Found::Entity(value, rank)) => {
             let is_enumerator = value.entity != Entity::Function;
             match found {
                 Found::Entity(_, own) if own.lacks_keyword => false,
                 Found::Entity(_, own) => !is_enumerator || own.distance < rank.distance,
-                Found::Ambiguous(_) => true,
+                Found::Ambiguous(..) => true,
                 Found::Hidden(_) => false,
             }
         }
@@ -121,7 +134,8 @@ fn alias(path: &Path<'_>) -> Option<Arithmetic> {
 fn is_type_named(tag: Option<Tag>) -> impl Fn(&Named) -> bool {
     move |named| match named.entity {
         Entity::Type(own) => tag.is_none() || own == tag,
-        Entity::Enumerator { .. } | Entity::Function => false,
+        Entity::TypeParameter => tag.is_none(),
+        Entity::Enumerator { .. } | Entity::Function | Entity::ValueParameter => false,
     }
 }
 
@@ -183,15 +197,15 @@ impl Checker<'_, '_, '_, '_> {
                 .find_first(&path, &is_base)
                 .map_err(self.fault())?;
             if let Some(named) = found {
-                return self.read_type(named.die);
+                return self.read_type(Some(named.die));
             }
         }
         Ok(self.types.arithmetic(*ty, None))
     }
 
-    fn read_type(&mut self, die: DieId) -> Checked<TypeId> {
+    fn read_type(&mut self, die: Option<DieId>) -> Checked<TypeId> {
         let stop = self.scope.tree.frame.stop();
-        let id = (stop.program().info()).read_type(&mut self.types.table, Some(die), stop.meter());
+        let id = (stop.program().info()).read_type(&mut self.types.table, die, stop.meter());
         id.map_err(self.fault())
     }
 
@@ -202,11 +216,11 @@ impl Checker<'_, '_, '_, '_> {
         offset: usize,
     ) -> Checked<TypeId> {
         let frame = self.scope.name_scopes();
-        let found = self.names.find(path, frame, &is_type_named(tag));
+        let found = (self.names).find(path, frame, Reach::Program, &is_type_named(tag));
         let others = match found.map_err(self.fault())? {
-            Found::Entity(named, _) => return self.read_type(named.die),
+            Found::Entity(named, _) => return self.read_type(self.names.type_entry(&named)),
             Found::Hidden(names) => names,
-            Found::Ambiguous(candidates) => {
+            Found::Ambiguous(candidates, _) => {
                 return Err(ambiguous(path, candidates).at(offset));
             }
         };

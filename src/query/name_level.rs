@@ -46,6 +46,16 @@ pub(super) enum Distance {
     OtherFunction,
 }
 
+impl Distance {
+    /// Returns the number of the scope around the frame's code, and the steps to its base class.
+    pub(super) const fn level(self) -> Option<(usize, usize)> {
+        match self {
+            Distance::Level { number, steps } => Some((number, steps)),
+            Distance::OtherBlock | Distance::Elsewhere | Distance::OtherFunction => None,
+        }
+    }
+}
+
 /// The order of entities with the same name. The least one is preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank {
@@ -67,13 +77,10 @@ impl Rank {
 
     /// Returns true if two entities with this rank are the same, like several declarations in a namespace.
     pub(super) fn is_unique(self, levels: &[Level]) -> bool {
-        match self.distance {
-            Distance::Level { number, steps } => {
-                let level = levels.get(number);
-                steps == 0 && level.is_some_and(|level| !level.is_body)
-            }
-            Distance::OtherBlock | Distance::Elsewhere | Distance::OtherFunction => false,
-        }
+        self.distance.level().is_some_and(|(number, steps)| {
+            let level = levels.get(number);
+            steps == 0 && level.is_some_and(|level| !level.is_body)
+        })
     }
 }
 

@@ -3,14 +3,18 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use gimli::DwLang;
 use gimli::constants::{
-    DW_AT_decl_line, DW_LANG_C, DW_LANG_C11, DW_LANG_C17, DW_LANG_C89, DW_LANG_C99, DW_LANG_ObjC,
-    DW_LANG_OpenCL,
+    DW_AT_decl_line, DW_AT_enum_class, DW_AT_export_symbols, DW_LANG_C, DW_LANG_C11, DW_LANG_C17,
+    DW_LANG_C89, DW_LANG_C99, DW_LANG_ObjC, DW_LANG_OpenCL, DW_TAG_base_type, DW_TAG_class_type,
+    DW_TAG_enumeration_type, DW_TAG_enumerator, DW_TAG_inlined_subroutine, DW_TAG_module,
+    DW_TAG_namespace, DW_TAG_structure_type, DW_TAG_subprogram, DW_TAG_template_alias,
+    DW_TAG_template_type_parameter, DW_TAG_template_value_parameter, DW_TAG_typedef,
+    DW_TAG_union_type, DW_TAG_unspecified_type,
 };
+use gimli::{DwLang, DwTag};
 
 use super::syntax::{Path, Tag};
-use crate::debug_info::{DebugInfo, DieId};
+use crate::debug_info::{DebugInfo, Die, DieId, is_block};
 
 /// The kind of a named entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +26,21 @@ pub(super) enum Entity {
         enumeration: DieId,
     },
     Function,
+    /// A parameter of a template that is a type.
+    TypeParameter,
+    /// A parameter of a template that is a value.
+    ValueParameter,
+}
+
+impl Entity {
+    pub(super) const fn is_type(self) -> bool {
+        matches!(self, Entity::Type(_) | Entity::TypeParameter)
+    }
+
+    /// Returns true for a parameter of a template. Only code inside the template can name it, and it is no member (C++20 [basic.scope.temp]).
+    pub(super) const fn is_template_parameter(self) -> bool {
+        matches!(self, Entity::TypeParameter | Entity::ValueParameter)
+    }
 }
 
 /// A named entity.
@@ -214,6 +233,9 @@ impl<'a> UnitNames<'a> {
             .filter(|scope| scope.kind == ScopeKind::Enumeration)
             .map(|scope| scope.outer);
         let mut starts = Vec::new();
+        if named.entity.is_template_parameter() && (path.is_absolute || !path.scopes.is_empty()) {
+            return starts;
+        }
         for first in core::iter::once(named.scope).chain(outside) {
             // All inline namespaces may be left out together.
             for skips_inline in [false, true] {
@@ -264,17 +286,74 @@ impl<'a> UnitNames<'a> {
     }
 }
 
-/// Returns true if the scopes of a path are the innermost scopes of `scope`, or all scopes if the path is absolute.
-pub(super) fn is_scope_of(path: &Path<'_>, scope: &str) -> bool {
-    let wanted = path.scopes.join("::");
-    if scope == wanted {
-        return true;
+/// The kinds of entities with a name, except enumerators.
+const ENTITIES: &[(DwTag, Entity)] = &[
+    (DW_TAG_base_type, Entity::Type(None)),
+    (DW_TAG_typedef, Entity::Type(None)),
+    (DW_TAG_template_alias, Entity::Type(None)),
+    (DW_TAG_unspecified_type, Entity::Type(None)),
+    (DW_TAG_structure_type, Entity::Type(Some(Tag::Record))),
+    (DW_TAG_class_type, Entity::Type(Some(Tag::Record))),
+    (DW_TAG_union_type, Entity::Type(Some(Tag::Union))),
+    (
+        DW_TAG_enumeration_type,
+        Entity::Type(Some(Tag::Enumeration)),
+    ),
+    (DW_TAG_subprogram, Entity::Function),
+    (DW_TAG_template_type_parameter, Entity::TypeParameter),
+    (DW_TAG_template_value_parameter, Entity::ValueParameter),
+];
+
+/// Returns the kind of entity that an entry with a name is.
+///
+/// * `enumeration`: the enclosing entry, if it is an enumeration.
+pub(super) fn entity_of(tag: DwTag, enumeration: Option<DieId>) -> Option<Entity> {
+    if tag == DW_TAG_enumerator {
+        return enumeration.map(|enumeration| Entity::Enumerator { enumeration });
     }
-    !path.is_absolute
-        && (wanted.is_empty()
-            || scope
-                .strip_suffix(&wanted)
-                .is_some_and(|before| before.ends_with("::")))
+    let row = ENTITIES.iter().find(|(known, _)| *known == tag);
+    row.map(|(_, entity)| *entity)
+}
+
+/// Returns the kind of scope that an entry with children is.
+pub(super) fn scope_kind(die: &Die<'_>) -> Option<ScopeKind> {
+    let tag = die.tag();
+    let kinds = [
+        (DW_TAG_module, ScopeKind::Namespace),
+        (DW_TAG_structure_type, ScopeKind::Class),
+        (DW_TAG_class_type, ScopeKind::Class),
+        (DW_TAG_union_type, ScopeKind::Class),
+        (DW_TAG_subprogram, ScopeKind::Body),
+        (DW_TAG_inlined_subroutine, ScopeKind::Body),
+    ];
+    if tag == DW_TAG_namespace {
+        return Some(match die.flag(DW_AT_export_symbols) {
+            true => ScopeKind::InlineNamespace,
+            false => ScopeKind::Namespace,
+        });
+    }
+    if tag == DW_TAG_enumeration_type {
+        return Some(match die.flag(DW_AT_enum_class) {
+            true => ScopeKind::ScopedEnumeration,
+            false => ScopeKind::Enumeration,
+        });
+    }
+    if is_block(tag) {
+        return Some(ScopeKind::Body);
+    }
+    let row = kinds.iter().find(|(known, _)| *known == tag);
+    row.map(|(_, kind)| *kind)
+}
+
+/// Removes the scopes of a path from the end of `scope`, and returns the rest: the scope in which the path is looked up. Returns None if the path
+/// names another scope.
+pub(super) fn start_of<'s>(path: &Path<'_>, scope: &'s str) -> Option<&'s str> {
+    let wanted = path.scopes.join("::");
+    let start = match scope.strip_suffix(&*wanted)? {
+        before if before.is_empty() || wanted.is_empty() => before,
+        before => before.strip_suffix("::")?,
+    };
+    (start.is_empty() || !path.is_absolute).then_some(start)
 }
 
 #[cfg(test)]

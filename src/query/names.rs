@@ -8,32 +8,38 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use gimli::DwTag;
 use gimli::constants::{
-    DW_AT_declaration, DW_AT_enum_class, DW_AT_export_symbols, DW_AT_name, DW_LANG_Rust,
-    DW_TAG_base_type, DW_TAG_class_type, DW_TAG_enumeration_type, DW_TAG_enumerator,
-    DW_TAG_inheritance, DW_TAG_inlined_subroutine, DW_TAG_module, DW_TAG_namespace,
-    DW_TAG_structure_type, DW_TAG_subprogram, DW_TAG_template_alias, DW_TAG_typedef,
-    DW_TAG_union_type, DW_TAG_unspecified_type,
+    DW_AT_declaration, DW_AT_name, DW_LANG_Rust, DW_TAG_enumeration_type, DW_TAG_inheritance,
+    DW_TAG_inlined_subroutine, DW_TAG_subprogram, DW_TAG_typedef,
 };
 
 use super::name_level::{Bases, Distance, Level, Rank, distance};
 use super::name_scope::{
-    Entity, EntryScopes, Named, NamedScope, ScopeKind, ScopeNumber, UnitNames,
+    Entity, EntryScopes, Named, NamedScope, ScopeKind, ScopeNumber, UnitNames, entity_of,
+    scope_kind,
 };
-use super::syntax::{Path, Tag};
-use crate::debug_info::{DebugInfo, Die, DieId, NameScopes, UnitId, is_block};
+use super::syntax::Path;
+use crate::debug_info::{DebugInfo, Die, DieId, NameScopes, UnitId};
 use crate::error::Result;
 use crate::meter::{HeldStack, Meter};
 use crate::nearest::Nearest;
+
+/// The entities that a search finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Those in the scopes around the frame's code.
+    Around,
+    /// Those in all scopes of the program.
+    Program,
+}
 
 /// The result of a search.
 #[derive(Clone, Debug)]
 pub(super) enum Found {
     /// The entity that the name refers to in the frame, and its rank.
     Entity(Named, Rank),
-    /// Several entities, none of which is nearer to the frame: the names of at most [`MOST_NAMES`].
-    Ambiguous(Vec<String>),
+    /// Several entities with the same rank: the names of at most [`MOST_NAMES`].
+    Ambiguous(Vec<String>, Rank),
     /// No entity that is visible in the frame. Contains at most [`MOST_NAMES`] names of entities local to other functions.
     Hidden(Vec<String>),
 }
@@ -43,6 +49,13 @@ impl Found {
     pub(super) fn is_known(&self) -> bool {
         !matches!(self, Found::Hidden(names) if names.is_empty())
     }
+
+    pub(super) fn rank(&self) -> Option<Rank> {
+        match self {
+            Found::Entity(_, rank) | Found::Ambiguous(_, rank) => Some(*rank),
+            Found::Hidden(_) => None,
+        }
+    }
 }
 
 /// The steps charged for the name of a function or class in another entry.
@@ -51,7 +64,7 @@ const PER_NAME: u64 = 4;
 const PER_CANDIDATE: u64 = 4;
 
 /// The maximum number of longer names that are proposed.
-const MOST_NAMES: usize = 3;
+pub(super) const MOST_NAMES: usize = 3;
 
 /// The names of units.
 #[derive(Debug)]
@@ -70,6 +83,8 @@ pub(super) struct Names<'d, 'a> {
 struct Open {
     depth: usize,
     scope: Option<ScopeNumber>,
+    /// True if `scope` is the entry's own.
+    is_scope: bool,
     enumeration: Option<DieId>,
 }
 
@@ -96,6 +111,7 @@ impl<'d, 'a> Names<'d, 'a> {
         &mut self,
         path: &Path<'_>,
         frame: &NameScopes,
+        reach: Reach,
         wanted: &dyn Fn(&Named) -> bool,
     ) -> Result<Found> {
         let (info, meter) = (self.info, self.meter);
@@ -105,8 +121,10 @@ impl<'d, 'a> Names<'d, 'a> {
         let mut others = Vec::new();
         let mut units = self.own_units(&levels, frame);
         let own = units.len();
-        let seen: BTreeSet<UnitId> = units.iter().copied().collect();
-        units.extend(self.order().into_iter().filter(|unit| !seen.contains(unit)));
+        if reach == Reach::Program {
+            let seen: BTreeSet<UnitId> = units.iter().copied().collect();
+            units.extend(self.order().into_iter().filter(|unit| !seen.contains(unit)));
+        }
         for (index, unit) in (1..).zip(units) {
             let names = self.unit(unit)?;
             let candidates = names.named.get(path.name).into_iter().flatten();
@@ -137,9 +155,11 @@ impl<'d, 'a> Names<'d, 'a> {
                 break;
             }
         }
+        let best =
+            best.filter(|(rank, _)| reach == Reach::Program || rank.distance.level().is_some());
         Ok(match best {
             Some((rank, _)) if rank.distance == Distance::OtherFunction => Found::Hidden(others),
-            Some(_) if others.len() > 1 => Found::Ambiguous(others),
+            Some((rank, _)) if others.len() > 1 => Found::Ambiguous(others, rank),
             Some((rank, named)) => Found::Entity(named, rank),
             None => Found::Hidden(others),
         })
@@ -163,6 +183,32 @@ impl<'d, 'a> Names<'d, 'a> {
             own.extend(others.filter(is_type_unit));
         }
         own
+    }
+
+    /// Returns true if an entity that was found is in a scope around the frame's code that is inside the namespace or class `scope`, and so hides its
+    /// names.
+    pub(super) fn is_inside(&self, rank: Rank, scope: &str) -> bool {
+        let mut levels = self.levels.iter().flat_map(|levels| levels.iter());
+        let outer = levels.position(|level| level.name.as_deref() == Some(scope));
+        let level = rank.distance.level();
+        level.is_some_and(|(number, _)| outer.is_none_or(|outer| number < outer))
+    }
+
+    /// Returns true if an entity that was found hides the members of base classes of the class around the frame's code.
+    pub(super) fn hides_members(&self, rank: Rank) -> bool {
+        let mut levels = self.levels.iter().flat_map(|levels| levels.iter());
+        let class = levels.position(|level| level.class.is_some());
+        let level = rank.distance.level();
+        level.is_some_and(|level| class.is_some_and(|class| level <= (class, 0)))
+    }
+
+    /// Returns the entry of a type. None is `void`, as the argument of a template.
+    pub(super) fn type_entry(&self, ty: &Named) -> Option<DieId> {
+        if ty.entity != Entity::TypeParameter {
+            return Some(ty.die);
+        }
+        let parameter = self.info.die(ty.die).ok()?;
+        self.info.direct_type(&parameter)
     }
 
     /// Returns the classes around the frame's code, the innermost first.
@@ -284,7 +330,9 @@ impl<'d, 'a> Names<'d, 'a> {
     pub(super) fn propose(&self, nearest: &mut Nearest, wanted: &dyn Fn(&Named) -> bool) {
         for names in self.units.values() {
             for (name, all) in &names.named {
-                if all.iter().any(wanted) {
+                let is_proposed =
+                    |named: &Named| !named.entity.is_template_parameter() && wanted(named);
+                if all.iter().any(is_proposed) {
                     nearest.consider(name);
                 }
             }
@@ -393,7 +441,10 @@ impl<'d, 'a> Names<'d, 'a> {
             let outer = open.last();
             let scope = outer.and_then(|outer| outer.scope);
             let enumeration = outer.and_then(|outer| outer.enumeration);
-            let entity = entity(tag, enumeration);
+            let entity = entity_of(tag, enumeration).filter(|entity| {
+                // A template of variables or typedefs is no scope.
+                !entity.is_template_parameter() || outer.is_some_and(|outer| outer.is_scope)
+            });
             let kind = scope_kind(die);
             let is_scope = kind.is_some() && (die.has_children() || tag == DW_TAG_subprogram);
             let name = die
@@ -424,6 +475,7 @@ impl<'d, 'a> Names<'d, 'a> {
                 open.push(Open {
                     depth,
                     scope: own.or(scope),
+                    is_scope: own.is_some(),
                     enumeration,
                 })?;
             }
@@ -443,62 +495,6 @@ impl<'d, 'a> Names<'d, 'a> {
         }
         Ok(())
     }
-}
-
-fn entity(tag: DwTag, enumeration: Option<DieId>) -> Option<Entity> {
-    if tag == DW_TAG_enumerator {
-        return enumeration.map(|enumeration| Entity::Enumerator { enumeration });
-    }
-    if tag == DW_TAG_subprogram {
-        return Some(Entity::Function);
-    }
-    let plain = [
-        DW_TAG_base_type,
-        DW_TAG_typedef,
-        DW_TAG_template_alias,
-        DW_TAG_unspecified_type,
-    ];
-    if plain.contains(&tag) {
-        return Some(Entity::Type(None));
-    }
-    let tags = [
-        (DW_TAG_structure_type, Tag::Record),
-        (DW_TAG_class_type, Tag::Record),
-        (DW_TAG_union_type, Tag::Union),
-        (DW_TAG_enumeration_type, Tag::Enumeration),
-    ];
-    let known = tags.iter().find(|(known, _)| *known == tag);
-    known.map(|(_, tag)| Entity::Type(Some(*tag)))
-}
-
-/// Returns the kind of scope that an entry with children is.
-fn scope_kind(die: &Die<'_>) -> Option<ScopeKind> {
-    let tag = die.tag();
-    let kinds = [
-        (DW_TAG_module, ScopeKind::Namespace),
-        (DW_TAG_structure_type, ScopeKind::Class),
-        (DW_TAG_class_type, ScopeKind::Class),
-        (DW_TAG_union_type, ScopeKind::Class),
-        (DW_TAG_subprogram, ScopeKind::Body),
-        (DW_TAG_inlined_subroutine, ScopeKind::Body),
-    ];
-    if tag == DW_TAG_namespace {
-        return Some(match die.flag(DW_AT_export_symbols) {
-            true => ScopeKind::InlineNamespace,
-            false => ScopeKind::Namespace,
-        });
-    }
-    if tag == DW_TAG_enumeration_type {
-        return Some(match die.flag(DW_AT_enum_class) {
-            true => ScopeKind::ScopedEnumeration,
-            false => ScopeKind::Enumeration,
-        });
-    }
-    if is_block(tag) {
-        return Some(ScopeKind::Body);
-    }
-    let row = kinds.iter().find(|(known, _)| *known == tag);
-    row.map(|(_, kind)| *kind)
 }
 
 /// Returns the rank of an entity of a unit, or None if the path names something else.
@@ -521,6 +517,12 @@ fn rank(
             true => (outermost, false),
             false => distance(levels, unit, start, names, meter)?,
         };
+        // A parameter of a template is not inherited.
+        if named.entity.is_template_parameter()
+            && distance.level().is_none_or(|(_, steps)| steps != 0)
+        {
+            continue;
+        }
         // A function within another one is known by its own name.
         if named.entity == Entity::Function {
             distance = distance.min(Distance::Elsewhere);

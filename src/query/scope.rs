@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::name_scope::is_scope_of;
+use gimli::constants::{DW_AT_external, DW_AT_specification};
+
+use super::name_scope::start_of;
+use super::names::MOST_NAMES;
 use super::syntax::Path;
 use crate::debug_info::types::TypeTable;
-use crate::debug_info::{DieId, NameScopes, UnitId, Variable};
+use crate::debug_info::{Die, DieId, NameScopes, UnitId, Variable};
 use crate::error::{Error, Result};
 use crate::inspect::{StopFrame, VariableValue};
 use crate::nearest::Nearest;
@@ -26,6 +29,8 @@ pub(super) struct Scope<'s, 'p, 'a> {
     pub(super) limit: Option<Error>,
     /// The scopes of the frame in which names are looked up, once they were needed.
     name_scopes: OnceCell<NameScopes>,
+    /// The variables of file scope in the unit that the frame's function is inlined from, if that is another unit, once they were needed.
+    inlined_from: OnceCell<Vec<Arc<Variable<'a>>>>,
     /// The variables of file scope in other units, once they were needed.
     elsewhere: Option<Vec<Arc<Variable<'a>>>>,
     values: BTreeMap<DieId, Rc<VariableValue<'p>>>,
@@ -43,6 +48,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             visible,
             limit,
             name_scopes: OnceCell::new(),
+            inlined_from: OnceCell::new(),
             elsewhere: None,
             values: BTreeMap::new(),
         })
@@ -84,7 +90,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             .visible
             .iter()
             .filter(|variable| variable.scope_die.is_some());
-        let mut named = local.filter(|variable| is_at(variable, path));
+        let mut named = local.filter(|variable| start(variable, path).is_some());
         named.next().cloned()
     }
 
@@ -104,21 +110,44 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         })
     }
 
-    /// Returns the variable of file scope in the frame's unit with a path.
-    pub(super) fn global(&self, path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
-        self.best(&self.visible, path)
+    /// Returns the unit with the source of the frame's function. The code of an inlined function can be in another unit.
+    fn source_unit(&self) -> Option<UnitId> {
+        let function = self.name_scopes().functions.first();
+        let origin = function.and_then(|entries| entries.last());
+        origin.map(|entry| entry.unit).or_else(|| self.unit())
     }
 
-    /// Returns the variable of file scope in any other unit with a path. Reads these units if necessary.
+    /// Returns the variable of file scope in the frame's unit with a path. If several are equally near, returns their names as an error.
+    pub(super) fn global(&self, path: &Path<'_>) -> Result<Option<Arc<Variable<'a>>>, Vec<String>> {
+        let unit = self.source_unit();
+        if unit == self.unit() {
+            return self.best(&self.visible, path);
+        }
+        let globals = self.inlined_from.get_or_init(|| {
+            let stop = self.tree.frame.stop();
+            let mut globals = Vec::new();
+            if let Some(unit) = unit {
+                // A malformed unit contributes the variables before the fault.
+                let _ = (stop.program().info()).globals_within(unit, stop.meter(), &mut globals);
+            }
+            globals
+        });
+        self.best(globals, path)
+    }
+
+    /// Returns the variable of file scope in any other unit with a path. Reads these units if necessary. If several are equally near, returns their
+    /// names as an error.
     pub(super) fn elsewhere(
         &mut self,
         path: &Path<'_>,
         units: Vec<UnitId>,
-    ) -> Option<Arc<Variable<'a>>> {
+    ) -> Result<Option<Arc<Variable<'a>>>, Vec<String>> {
         // Without a function, the convention for reading its variables is not known.
-        self.tree.function.as_ref()?;
+        if self.tree.function.is_none() {
+            return Ok(None);
+        }
         if self.elsewhere.is_none() {
-            let (info, own) = (self.tree.frame.stop().program().info(), self.unit());
+            let (info, own) = (self.tree.frame.stop().program().info(), self.source_unit());
             let others = units.into_iter().filter(|unit| Some(*unit) != own);
             let meter = self.tree.frame.stop().meter();
             let mut globals = Vec::new();
@@ -136,27 +165,76 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         self.best(self.elsewhere.as_deref().unwrap_or_default(), path)
     }
 
-    /// Returns the variable of file scope that matches a path best. The innermost namespace around the function is preferred, then no namespace, then
-    /// any. A definition is preferred to a declaration.
-    fn best(&self, variables: &[Arc<Variable<'a>>], path: &Path<'_>) -> Option<Arc<Variable<'a>>> {
-        let rank = |variable: &&Arc<Variable<'a>>| {
-            let around = self.class();
-            let scope = variable.scope.as_deref().unwrap_or_default();
-            let after = around.strip_prefix(scope);
-            let is_around = scope.is_empty()
+    /// Returns the variable of file scope that matches a path best. A definition is preferred to a declaration, and the path is looked up in the
+    /// namespaces around the function, from the innermost outwards, before others. If several match equally well, returns their names as an error.
+    fn best(
+        &self,
+        variables: &[Arc<Variable<'a>>],
+        path: &Path<'_>,
+    ) -> Result<Option<Arc<Variable<'a>>>, Vec<String>> {
+        let around = self.class();
+        let rank = |variable: &Variable<'_>, start: &str| {
+            let after = around.strip_prefix(start);
+            let is_around = start.is_empty()
                 || after.is_some_and(|after| after.is_empty() || after.starts_with("::"));
-            let depth = if is_around { scope.len() + 1 } else { 0 };
+            let depth = if is_around { start.len() + 1 } else { 0 };
             (!variable.is_declaration, depth)
         };
-        let global = variables
+        let globals = variables
             .iter()
             .filter(|variable| variable.scope_die.is_none());
-        // The first of several equal candidates is chosen.
-        let best = global
-            .filter(|variable| is_at(variable, path))
-            .rev()
-            .max_by_key(rank);
-        best.cloned()
+        let ranked = globals.filter_map(|variable| {
+            let start = start(variable, path)?;
+            Some((rank(variable, start), variable))
+        });
+        let ranked: Vec<_> = ranked.collect();
+        let Some(most) = ranked.iter().map(|(rank, _)| *rank).max() else {
+            return Ok(None);
+        };
+        let best = ranked.into_iter().filter(|(rank, _)| *rank == most);
+        let best: Vec<_> = best.map(|(_, variable)| variable).collect();
+        let mut found = Vec::new();
+        for variable in best.iter().filter(|_| best.len() > 1) {
+            // An `inline` variable has a definition in each unit, with the same linkage name.
+            let name = (self.full_name(variable), variable.linkage_name.as_deref());
+            if found.len() < MOST_NAMES && !found.contains(&name) {
+                found.push(name);
+            }
+        }
+        if found.len() <= 1 {
+            return Ok(best.first().copied().cloned());
+        }
+        // Instances of a template of variables differ only in their linkage names.
+        let is_alike = (found.iter().zip(found.iter().skip(1))).any(|(a, b)| a.0 == b.0);
+        Err(found
+            .into_iter()
+            .map(|(name, linkage_name)| match linkage_name {
+                Some(linkage_name) if is_alike => format!("{name} ({linkage_name})"),
+                _ => name,
+            })
+            .collect())
+    }
+
+    /// Returns the name of a variable of file scope with its namespaces and, if other units cannot name it, its unit.
+    fn full_name(&self, variable: &Variable<'_>) -> String {
+        let info = self.tree.frame.stop().program().info();
+        let scope = variable.scope.as_deref().filter(|scope| !scope.is_empty());
+        let name = variable.name.as_deref().unwrap_or_default();
+        let name = scope.map_or_else(|| name.to_owned(), |scope| format!("{scope}::{name}"));
+        let is_external = |die: &Die<'_>| {
+            die.flag(DW_AT_external) || die.attribute(DW_AT_specification).is_some()
+        };
+        if info.die(variable.die).is_ok_and(|die| is_external(&die)) {
+            return name;
+        }
+        match info
+            .unit_info(variable.die.unit)
+            .ok()
+            .and_then(|unit| unit.name)
+        {
+            Some(unit) => format!("{name} ({unit})"),
+            None => name,
+        }
     }
 
     /// Reads a variable in every lane.
@@ -192,8 +270,11 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
     }
 }
 
-/// Returns true if a path names a variable.
-fn is_at(variable: &Variable<'_>, path: &Path<'_>) -> bool {
-    variable.name.as_deref() == Some(path.name)
-        && is_scope_of(path, variable.scope.as_deref().unwrap_or_default())
+/// Returns the scope in which a path is looked up if it names a variable; see [`start_of`]. A linkage name is in no scope.
+fn start<'v>(variable: &'v Variable<'_>, path: &Path<'_>) -> Option<&'v str> {
+    if path.scopes.is_empty() && variable.linkage_name.as_deref() == Some(path.name) {
+        return Some("");
+    }
+    let scope = variable.scope.as_deref().unwrap_or_default();
+    start_of(path, scope).filter(|_| variable.name.as_deref() == Some(path.name))
 }

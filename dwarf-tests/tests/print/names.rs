@@ -159,6 +159,104 @@ const SCOPE_PLACES: &[Place] = &[
     ]),
 ];
 
+/// Parameters of templates, and names that hide variables. The variables are `N`, `hidden`, `variable<int>` and `variable<Wide>`.
+const TEMPLATES: Object = Object {
+    path: "print/templates.hsaco",
+    words: &[(0x4650, 91), (0x4654, 92), (0x4658, 931), (0x465c, 932)],
+};
+
+/// 0x1ec8 and 0x20dc are in `function<Wide, 3>` and `function<T, -4>`, 0x18ac is in `inlined<Wide, 6>`, 0x23a8 in `both<T>` of `Box<Wide, 5>`, 0x24b0
+/// in `get` of a class derived from it, 0x2570 in `values`, and 0x1384 in `plain`.
+#[rustfmt::skip]
+const TEMPLATE_PLACES: &[Place] = &[
+    ("0", 0x1ec8, &[
+        ("sizeof(T)", "unsigned long", |_| text(8)),
+        ("sizeof(::T)", "unsigned long", |_| text(90)),
+        ("N", "int", |_| text(3)),
+        ("::N", "int", |_| text(91)),
+    ]),
+    ("0", 0x20dc, &[
+        ("sizeof(T)", "unsigned long", |_| text(90)),
+        ("N", "int", |_| text(-4)),
+    ]),
+    ("0", 0x18ac, &[
+        ("sizeof(T)", "unsigned long", |_| text(8)),
+        ("N", "int", |_| text(6)),
+    ]),
+    ("1", 0x18ac, &[
+        ("sizeof(T)", "unsigned long", |_| text(90)),
+        ("N", "int", |_| text(91)),
+        ("_Z8variableIiE", "int", |_| text(931)),
+    ]),
+    // A member function has the parameters of its class, too. Its enumerator `seen` hides the member of the base class.
+    ("0", 0x23a8, &[
+        ("sizeof(T)", "unsigned long", |_| text(8)),
+        ("sizeof(U)", "unsigned long", |_| text(90)),
+        ("N", "int", |_| text(5)),
+        ("INNER + 0", "unsigned int", |_| text(6)),
+        ("sizeof(Part)", "unsigned long", |_| text(15)),
+        ("seen + 0", "unsigned int", |_| text(94)),
+    ]),
+    // Members are inherited, and parameters of a template are not (C++20 [basic.scope.temp]).
+    ("0", 0x24b0, &[
+        ("sizeof(T)", "unsigned long", |_| text(90)),
+        ("N", "int", |_| text(91)),
+        ("INNER + 0", "unsigned int", |_| text(6)),
+    ]),
+    ("0", 0x2570, &[
+        ("P == &N", "int", |_| text(1)),
+        ("*P", "const int", |_| text(91)),
+        ("B", "bool", |_| text(true)),
+        ("L", "unsigned long long", |_| text(1_u64 << 40)),
+        ("sizeof(V *)", "unsigned long", |_| text(8)),
+    ]),
+    ("0", 0x1384, &[
+        ("hidden + 0", "unsigned int", |_| text(95)),
+        ("::hidden", "int", |_| text(92)),
+    ]),
+];
+
+/// Variables of three units, at the addresses that llvm-nm shows: `counter` and `other` of the first and of the second unit, `shared`,
+/// `n::level`, `o::level`, and `o::n::level`.
+const VARIABLES: Object = Object {
+    path: "print/variables.hsaco",
+    words: &[
+        (0x3c80, 1),
+        (0x3c84, 2),
+        (0x3c88, 11),
+        (0x3c8c, 12),
+        (0x3c70, 3),
+        (0x3c74, 4),
+        (0x3c78, 5),
+        (0x3c7c, 6),
+    ],
+};
+
+/// At 0x15f8, `far` of the first unit is inlined into `o::call` of the second one. 0x1a50 is in the third unit.
+#[rustfmt::skip]
+const VARIABLE_PLACES: &[Place] = &[
+    ("0", 0x15f8, &[
+        ("counter", "int", |_| text(1)),
+        ("other", "int", |_| text(2)),
+        ("n::level", "int", |_| text(4)),
+    ]),
+    ("1", 0x15f8, &[
+        ("counter", "int", |_| text(11)),
+        ("other", "int", |_| text(12)),
+        ("shared", "int", |_| text(3)),
+        // The namespace `n` is looked up from the inside out, like any name.
+        ("level", "int", |_| text(5)),
+        ("n::level", "int", |_| text(6)),
+        ("::n::level", "int", |_| text(4)),
+    ]),
+    ("0", 0x1a50, &[
+        ("shared", "int", |_| text(3)),
+        ("n::level", "int", |_| text(4)),
+        ("o::level", "int", |_| text(5)),
+        ("_ZN1o5levelE", "int", |_| text(5)),
+    ]),
+];
+
 fn check_places(object: &Object, places: &[Place]) {
     for (frame, pc, rows) in places {
         let texts = rows.iter().map(|(text, ..)| *text);
@@ -174,26 +272,32 @@ fn names_refer_to_the_nearest_entity() {
     check_places(&SCOPES, SCOPE_PLACES);
     check_places(&SIMPLE_NAMES, SCOPE_PLACES);
     check_places(&TYPE_UNITS, SCOPE_PLACES);
+    check_places(&TEMPLATES, TEMPLATE_PLACES);
+    check_places(&VARIABLES, VARIABLE_PLACES);
 }
 
-/// Expressions that are wrong in a frame at an address, and the messages.
+/// Expressions that are wrong in a frame at an address of an object, and the messages.
 #[rustfmt::skip]
-const FAULTS: &[(&str, u64, &str, &str)] = &[
-    ("0", INSIDE, "sizeof(Mine)", "there is no type `Mine`; did you mean `other::Mine`?"),
-    ("0", INSIDE, "ONLY", "there is no `ONLY` here; did you mean `other::ONLY`?"),
-    ("1", INLINED, "sizeof(Own)", "there is no type `Own`; did you mean `n::inlined::Own`?"),
-    ("0", OUTSIDE, "sizeof(N)", "`N` is ambiguous: o::N, n::N"),
-    ("0", OUTSIDE, "&number", "`number` is ambiguous: o::number, n::number"),
-    ("0", BLOCKS, "sizeof(T)", "`T` is ambiguous: blocks::T (line 52), blocks::T (line 54)"),
-    ("0", INSIDE, "sizeof(blocks::T)", "`blocks::T` is ambiguous: blocks::T (line 52), blocks::T (line 54)"),
-    ("0", INSIDE, "sizeof(::Mine)", "there is no `::Mine` here; did you mean `Mine`?"),
+const FAULTS: &[(&Object, &str, u64, &str, &str)] = &[
+    (&OBJECT, "0", INSIDE, "sizeof(Mine)", "there is no type `Mine`; did you mean `other::Mine`?"),
+    (&OBJECT, "0", INSIDE, "ONLY", "there is no `ONLY` here; did you mean `other::ONLY`?"),
+    (&OBJECT, "1", INLINED, "sizeof(Own)", "there is no type `Own`; did you mean `n::inlined::Own`?"),
+    (&OBJECT, "0", OUTSIDE, "sizeof(N)", "`N` is ambiguous: o::N, n::N"),
+    (&OBJECT, "0", OUTSIDE, "&number", "`number` is ambiguous: o::number, n::number"),
+    (&OBJECT, "0", BLOCKS, "sizeof(T)", "`T` is ambiguous: blocks::T (line 52), blocks::T (line 54)"),
+    (&OBJECT, "0", INSIDE, "sizeof(blocks::T)", "`blocks::T` is ambiguous: blocks::T (line 52), blocks::T (line 54)"),
+    (&OBJECT, "0", INSIDE, "sizeof(::Mine)", "there is no `::Mine` here; did you mean `Mine`?"),
+    (&TEMPLATES, "1", 0x18ac, "variable", "`variable` is ambiguous: variable (_Z8variableIiE), variable (_Z8variableI4WideE)"),
+    (&TEMPLATES, "0", 0x1ec8, "sizeof(U)", "there is no `U` here"),
+    (&VARIABLES, "0", 0x15f8, "level", "`level` is ambiguous: n::level, o::level, o::n::level"),
+    (&VARIABLES, "0", 0x1a50, "counter", "`counter` is ambiguous: counter (variables_a.cpp), counter (variables_b.cpp)"),
 ];
 
 #[test]
 fn names_that_are_not_visible_or_not_unique_are_errors() {
-    for (frame, pc, expression, message) in FAULTS {
+    for (object, frame, pc, expression, message) in FAULTS {
         let texts = [*expression].into_iter();
-        let answers = expressions_in(frame, "name-faults", (&OBJECT, *pc), Scratch::new(), texts);
+        let answers = expressions_in(frame, "name-faults", (object, *pc), Scratch::new(), texts);
         let found = answers[0]["error"]["message"].as_str().unwrap_or_default();
         assert_eq!(found, *message, "{expression}: {}", answers[0]);
     }
