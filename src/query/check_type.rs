@@ -12,6 +12,7 @@ use super::syntax::{Base, Declarator, Path, Tag, TypeName};
 use crate::arch::AddressSpace;
 use crate::debug_info::DieId;
 use crate::debug_info::types::TypeId;
+use crate::error::Result;
 use crate::nearest::Nearest;
 
 const fn integer(rank: Rank, bits: u32, signed: bool) -> Arithmetic {
@@ -122,6 +123,24 @@ pub(super) fn is_type(
         }
         _ => true,
     }
+}
+
+/// Returns the name of an instance of a template as the program contains it, unless the template's name denotes a visible variable.
+pub(super) fn instance(
+    template: &str,
+    name: &str,
+    scope: &Scope<'_, '_, '_>,
+    names: &mut Names<'_, '_>,
+) -> Result<Option<String>> {
+    let path = Path {
+        is_absolute: false,
+        scopes: Vec::new(),
+        name: template,
+    };
+    if scope.local(&path).is_some() || !matches!(scope.global(&path), Ok(None)) {
+        return Ok(None);
+    }
+    names.instance(template, name, scope.name_scopes())
 }
 
 fn alias(path: &Path<'_>) -> Option<Arithmetic> {

@@ -43,6 +43,7 @@ mod check_type;
 mod class;
 mod derived;
 mod error;
+mod instance;
 mod lane;
 mod literal;
 mod member;
@@ -58,6 +59,8 @@ mod syntax;
 mod token;
 
 pub use error::{QueryError, QueryErrorKind};
+
+use typed_arena::Arena;
 
 use crate::arch::Lane;
 use crate::debug_info::type_name;
@@ -237,7 +240,14 @@ impl<'s, 'p, 'a> Query<'s, 'p, 'a> {
     ) -> Result<Answer, QueryError> {
         let frame = self.scope.tree.frame;
         let (scope, names) = (&self.scope, &mut self.names);
-        let nodes = parse::parse(text, &mut |path| check_type::is_type(path, scope, names))?;
+        let spellings = Arena::new();
+        let tokens = instance::join(
+            text,
+            token::tokens(text)?,
+            &spellings,
+            &mut |template, name| check_type::instance(template, name, scope, names),
+        )?;
+        let nodes = parse::parse(tokens, &mut |path| check_type::is_type(path, scope, names))?;
         let steps = check::check(&nodes, &mut self.scope, &mut self.names, &mut self.types)?;
         let fault = |error| QueryErrorKind::DebugInfo(error).at(steps.offset);
         let mut answers = Vec::with_capacity(lanes.len());

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
 use std::rc::Rc;
 
 use gimli::constants::{
@@ -13,6 +14,7 @@ use gimli::constants::{
     DW_TAG_inlined_subroutine, DW_TAG_subprogram, DW_TAG_typedef,
 };
 
+use super::instance::without_spaces;
 use super::name_level::{Bases, Distance, Level, Rank, distance};
 use super::name_scope::{
     Entity, EntryScopes, Named, NamedScope, ScopeKind, ScopeNumber, UnitNames, entity_of,
@@ -317,6 +319,38 @@ impl<'d, 'a> Names<'d, 'a> {
         };
         let mut candidates = self.unit(unit)?.named.get(path.name).into_iter().flatten();
         Ok(candidates.find(|named| wanted(named)).cloned())
+    }
+
+    /// Returns the name of an instance of a template as a unit contains it. The text `name` may differ in its spaces. If only other instances of the
+    /// template exist, returns the text. If none exists, returns None.
+    pub(super) fn instance(
+        &mut self,
+        template: &str,
+        name: &str,
+        frame: &NameScopes,
+    ) -> Result<Option<String>> {
+        let (start, wanted) = (format!("{template}<"), without_spaces(name));
+        let levels = self.levels(frame)?;
+        let mut units = self.own_units(&levels, frame);
+        units.extend(self.order());
+        let meter = self.meter;
+        let mut is_template = false;
+        for unit in units {
+            meter.work(1)?;
+            let names = self.unit(unit)?;
+            let from = (Bound::Included(start.as_str()), Bound::Unbounded);
+            for (known, _) in names.named.range::<str, _>(from) {
+                if !known.starts_with(&start) {
+                    break;
+                }
+                is_template = true;
+                meter.charge_bytes(known.len())?;
+                if without_spaces(known) == wanted {
+                    return Ok(Some(known.clone().into_owned()));
+                }
+            }
+        }
+        Ok(is_template.then(|| name.to_owned()))
     }
 
     /// Returns true if a unit has a function with the name of a path.

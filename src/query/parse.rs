@@ -6,7 +6,7 @@
 use super::error::{QueryError, QueryErrorKind};
 use super::literal::Number;
 use super::syntax::{AND, BINARY, Kind, Node, NodeId, OR, Path, Unary};
-use super::token::{Spanned, Token, tokens};
+use super::token::{Spanned, Token};
 
 /// The maximum nesting of an expression. Each `(`, `?`, prefix operator and level of precedence counts as one.
 pub(super) const DEPTH: u32 = 256;
@@ -14,10 +14,13 @@ pub(super) const DEPTH: u32 = 256;
 /// A function that returns true if a name denotes a type and no other visible entity.
 pub(super) type IsType<'n> = &'n mut dyn FnMut(&Path<'_>) -> bool;
 
-/// Parses a whole text. The last node is the expression.
-pub(super) fn parse<'t>(text: &'t str, is_type: IsType<'_>) -> Result<Vec<Node<'t>>, QueryError> {
+/// Parses the tokens of a whole text. The last node is the expression.
+pub(super) fn parse<'t>(
+    tokens: Vec<Spanned<'t>>,
+    is_type: IsType<'_>,
+) -> Result<Vec<Node<'t>>, QueryError> {
     let mut parser = Parser {
-        tokens: tokens(text)?,
+        tokens,
         at: 0,
         nodes: Vec::new(),
         depth: 0,

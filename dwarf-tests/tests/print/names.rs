@@ -196,6 +196,13 @@ const TEMPLATE_PLACES: &[Place] = &[
         ("INNER + 0", "unsigned int", |_| text(6)),
         ("sizeof(Part)", "unsigned long", |_| text(15)),
         ("seen + 0", "unsigned int", |_| text(94)),
+        // Spaces in the name of an instance do not matter. The class has a base class of 8 bytes, `c` and `part`, in dwords.
+        ("sizeof(Box<Wide,5>)", "unsigned long", |_| text(32)),
+        ("sizeof(struct Box < Wide , 5 >)", "unsigned long", |_| text(32)),
+        ("sizeof(Box<Wide, 5>::Part)", "unsigned long", |_| text(15)),
+        ("Box<Wide, 5>::INNER + 0", "unsigned int", |_| text(6)),
+        ("(unsigned long)&function<T, -4>", "unsigned long", |_| text(LOAD + 0x1f08)),
+        ("N < 6 && 4 > N", "int", |_| text(0)),
     ]),
     // Members are inherited, and parameters of a template are not (C++20 [basic.scope.temp]).
     ("0", 0x24b0, &[
