@@ -78,8 +78,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         if !is_in_class && let Some(constant) = self.constant_of_class(path)? {
             return self.constant_member(constant);
         }
-        let units = self.names.order();
-        let elsewhere = self.scope.elsewhere(path, units);
+        let elsewhere = self.scope.elsewhere(path);
         if let Some(variable) = elsewhere.map_err(|names| self.error(ambiguous(path, names)))? {
             return self.variable(&variable);
         }
@@ -218,8 +217,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let stop = self.scope.tree.frame.stop();
         let info = stop.program().info();
         let qualifier = info.completed_qualifier(entry);
-        let others = self.names.order().into_iter();
-        let others = others.filter(|unit| *unit != entry.unit);
+        let others = info.unit_ids().filter(|unit| *unit != entry.unit);
         for unit in core::iter::once(entry.unit).chain(others) {
             let is_there = self.names.has(unit, path).map_err(self.fault())?;
             if !is_there {

@@ -125,7 +125,7 @@ impl<'d, 'a> Names<'d, 'a> {
         let own = units.len();
         if reach == Reach::Program {
             let seen: BTreeSet<UnitId> = units.iter().copied().collect();
-            units.extend(self.order().into_iter().filter(|unit| !seen.contains(unit)));
+            units.extend(info.unit_ids().filter(|unit| !seen.contains(unit)));
         }
         for (index, unit) in (1..).zip(units) {
             let names = self.unit(unit)?;
@@ -332,7 +332,7 @@ impl<'d, 'a> Names<'d, 'a> {
         let (start, wanted) = (format!("{template}<"), without_spaces(name));
         let levels = self.levels(frame)?;
         let mut units = self.own_units(&levels, frame);
-        units.extend(self.order());
+        units.extend(self.info.unit_ids());
         let meter = self.meter;
         let mut is_template = false;
         for unit in units {
@@ -371,15 +371,6 @@ impl<'d, 'a> Names<'d, 'a> {
                 }
             }
         }
-    }
-
-    /// Returns the units in the order of the search.
-    pub(super) fn order(&self) -> Vec<UnitId> {
-        let others = self
-            .info
-            .unit_ids()
-            .filter(|unit| Some(*unit) != self.first);
-        self.first.into_iter().chain(others).collect()
     }
 
     fn unit(&mut self, unit: UnitId) -> Result<&UnitNames<'a>> {

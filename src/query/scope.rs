@@ -140,7 +140,6 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
     pub(super) fn elsewhere(
         &mut self,
         path: &Path<'_>,
-        units: Vec<UnitId>,
     ) -> Result<Option<Arc<Variable<'a>>>, Vec<String>> {
         // Without a function, the convention for reading its variables is not known.
         if self.tree.function.is_none() {
@@ -148,7 +147,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         }
         if self.elsewhere.is_none() {
             let (info, own) = (self.tree.frame.stop().program().info(), self.source_unit());
-            let others = units.into_iter().filter(|unit| Some(*unit) != own);
+            let others = info.unit_ids().filter(|unit| Some(*unit) != own);
             let meter = self.tree.frame.stop().meter();
             let mut globals = Vec::new();
             for unit in others {

@@ -239,7 +239,8 @@ const VARIABLES: Object = Object {
     ],
 };
 
-/// At 0x15f8, `far` of the first unit is inlined into `o::call` of the second one. 0x1a50 is in the third unit.
+/// At 0x15f8, `far` of the first unit is inlined into `o::call` of the second one. 0x1a50 is in the third unit, in a function of the
+/// namespace `o`.
 #[rustfmt::skip]
 const VARIABLE_PLACES: &[Place] = &[
     ("0", 0x15f8, &[
@@ -258,8 +259,11 @@ const VARIABLE_PLACES: &[Place] = &[
     ]),
     ("0", 0x1a50, &[
         ("shared", "int", |_| text(3)),
-        ("n::level", "int", |_| text(4)),
-        ("o::level", "int", |_| text(5)),
+        ("level", "int", |_| text(5)),
+        ("n::level", "int", |_| text(6)),
+        ("::n::level", "int", |_| text(4)),
+        ("sizeof(Across)", "unsigned long", |_| text(71)),
+        ("sizeof(x::Across)", "unsigned long", |_| text(72)),
         ("_ZN1o5levelE", "int", |_| text(5)),
     ]),
 ];
