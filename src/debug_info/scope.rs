@@ -70,8 +70,6 @@ pub(crate) struct NameScopes {
     /// For each function, the innermost first: its blocks and the function itself, from the inside out. Each is followed by the entries that it
     /// completes, such as its abstract instance.
     pub(crate) functions: Vec<Vec<DieId>>,
-    /// The enclosing namespaces and classes of the innermost function, as `a::b`.
-    pub(crate) qualifier: Option<String>,
 }
 
 /// The scopes of a function that contain an address, and their declarations.
@@ -158,9 +156,6 @@ impl<'a> DebugInfo<'a> {
                 let chain = self.chain(scope.die.clone());
                 meter.hold_all::<DieId>(chain.entries().len())?;
                 entries.extend(chain.entries().map(Die::id));
-                if is_function && found.functions.is_empty() {
-                    found.qualifier = self.chain_qualifier(&chain);
-                }
                 if is_function {
                     found.functions.push(core::mem::take(&mut entries));
                 }

@@ -341,6 +341,15 @@ impl<'a> DebugInfo<'a> {
         chain.is_ok_and(|chain| chain.entries().any(|die| die.id() == origin))
     }
 
+    /// Returns the entries that an entry completes.
+    pub(crate) fn completed_entries(&self, id: DieId) -> Vec<DieId> {
+        let chain = self.die(id).map(|die| self.chain(die));
+        chain.map_or_else(
+            |_| Vec::new(),
+            |chain| chain.entries().skip(1).map(Die::id).collect(),
+        )
+    }
+
     /// Returns the linkage name of the function that an entry is, or is an instance of.
     pub(crate) fn linkage_name_of(&self, id: DieId) -> Option<Cow<'a, str>> {
         self.linkage_name(&self.chain(self.die(id).ok()?))

@@ -18,69 +18,73 @@ use crate::arch::{
     AddressSpace, CodeAddress, Register, RegisterClass, ScratchAddressing, UnnumberedRegister,
     WaveSize,
 };
-use crate::debug_info::types::TypeKind;
+use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
 use crate::debug_info::{DieId, Variable};
 use crate::nearest::Nearest;
 
 /// HIP's variables for the position of a work-item, which code objects do not contain.
 const BUILT_IN: [&str; 4] = ["threadIdx", "blockIdx", "blockDim", "gridDim"];
 
+const TYPE_WITHOUT_VALUE: &str = "a type has no value; use `sizeof` or a cast, `(T) x`";
+
 impl<'a> Checker<'_, '_, '_, 'a> {
-    /// Looks up a name: first variables of a block, then members of `this`, constants of the classes around the function, and variables of the file.
-    /// Enumerators, functions and parameters of templates precede those in scopes around theirs. Variables of other files come last.
+    /// Looks up a name: first variables of a block, then everything else by the scopes around the code.
     pub(super) fn name(&mut self, path: &Path<'_>) -> Checked<StepId> {
         if let Some(variable) = self.scope.local(path) {
             return self.variable(&variable);
         }
-        let is_value = |named: &Named| !named.entity.is_type();
-        let frame = self.scope.name_scopes();
-        let around = (self.names).find(path, frame, Reach::Around, &is_value);
-        let around = around.map_err(self.fault())?.rank();
-        let is_in_class = path.scopes.is_empty() && !self.scope.class().is_empty();
-        if !around.is_some_and(|rank| self.names.hides_members(rank)) {
+        // A program can have a variable with the name of a keyword, but not in another language of the same name.
+        let keyword = self.keyword(path);
+        let reach = match keyword {
+            Some(_) => Reach::Around,
+            None => Reach::Program,
+        };
+        let mut found = self.value_named(path, reach, &|entity| entity.is_value())?;
+        let is_around = |found: &Found| {
+            let distance = found.rank().map(|rank| rank.distance);
+            distance.is_some_and(|distance| distance.level().is_some())
+        };
+        let is_member = matches!(&found, Found::Entity(named, _) if named.entity == Entity::Member);
+        if is_member || !is_around(&found) {
             if let Some(member) = self.member_of_this(path)? {
                 return Ok(member);
             }
-            if is_in_class && let Some(constant) = self.constant_of_class(path)? {
-                return self.constant_member(constant);
+            if is_member {
+                // The member is part of an object in the class, or the function is static.
+                let is_other = |entity: Entity| entity.is_value() && entity != Entity::Member;
+                found = self.value_named(path, reach, &is_other)?;
             }
         }
-        let global = self.scope.global(path);
-        if let Some(variable) = global.map_err(|names| self.error(ambiguous(path, names)))? {
-            let scope = variable.scope.as_deref().unwrap_or_default();
-            if !around.is_some_and(|rank| self.names.is_inside(rank, scope)) {
-                return self.variable(&variable);
-            }
+        if let Some(keyword) = keyword.filter(|_| !is_around(&found)) {
+            return Ok(keyword);
         }
-        if let Some(constant) = self.keyword(path) {
-            return Ok(constant);
-        }
-        let frame = self.scope.name_scopes();
-        let found = (self.names).find(path, frame, Reach::Program, &is_value);
-        let (entity, hidden) = match found.map_err(self.fault())? {
-            Found::Hidden(names) => (None, names),
+        let (named, hidden) = match found {
             Found::Entity(named, _) => (Some(named), Vec::new()),
+            Found::Hidden(names) => (None, names),
             Found::Ambiguous(candidates, _) => {
                 return Err(self.error(ambiguous(path, candidates)));
             }
         };
-        let step = match entity.map(|named| (named.entity, named.die)) {
-            Some((Entity::Enumerator { enumeration }, _)) => {
-                self.enumerator(enumeration, path.name)?
-            }
-            Some((Entity::Function, entry)) => self.function(path, entry)?,
-            Some((Entity::ValueParameter, entry)) => Some(self.constant_member(entry)?),
-            Some((Entity::Type(_) | Entity::TypeParameter, _)) | None => None,
-        };
-        if let Some(step) = step {
+        let is_function = named
+            .as_ref()
+            .is_some_and(|named| named.entity == Entity::Function);
+        if let Some(named) = named
+            && let Some(step) = self.entity(&named, path)?
+        {
             return Ok(step);
         }
-        if !is_in_class && let Some(constant) = self.constant_of_class(path)? {
+        if let Some(constant) = self.constant_of_class(path)? {
             return self.constant_member(constant);
         }
-        let elsewhere = self.scope.elsewhere(path);
-        if let Some(variable) = elsewhere.map_err(|names| self.error(ambiguous(path, names)))? {
-            return self.variable(&variable);
+        if path.scopes.is_empty() {
+            let linked = self.scope.linked(path.name).map_err(self.fault())?;
+            if let Some(variable) = linked {
+                return self.variable(&variable);
+            }
+        }
+        if is_function {
+            let what = "the function has no code of its own: it is inlined, or declared only";
+            return Err(self.error(QueryErrorKind::Unsupported(what)));
         }
         if !hidden.is_empty() {
             return Err(self.error(QueryErrorKind::UnknownName {
@@ -90,6 +94,37 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             }));
         }
         Err(self.unknown_name(path))
+    }
+
+    fn value_named(
+        &mut self,
+        path: &Path<'_>,
+        reach: Reach,
+        wanted: &dyn Fn(Entity) -> bool,
+    ) -> Checked<Found> {
+        let frame = self.scope.name_scopes();
+        let found = (self.names).find(path, frame, reach, &|named| wanted(named.entity));
+        found.map_err(self.fault())
+    }
+
+    /// Returns the value of an entity, if it has one.
+    fn entity(&mut self, named: &Named, path: &Path<'_>) -> Checked<Option<StepId>> {
+        match named.entity {
+            Entity::Enumerator { enumeration } => self.enumerator(enumeration, path.name),
+            Entity::Function => self.function(path, named.die),
+            Entity::ValueParameter => self.constant_member(named.die).map(Some),
+            Entity::Variable => {
+                let variable = self.scope.file_variable(named.die, path.name);
+                match variable.map_err(self.fault())? {
+                    Some(variable) => self.variable(&variable).map(Some),
+                    None => self.constant_member(named.die).map(Some),
+                }
+            }
+            Entity::Type(_) | Entity::TypeParameter => {
+                Err(self.error(QueryErrorKind::Unsupported(TYPE_WITHOUT_VALUE)))
+            }
+            Entity::Member => Ok(None),
+        }
     }
 
     fn variable(&mut self, variable: &Arc<Variable<'a>>) -> Checked<StepId> {
@@ -107,40 +142,35 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         self.variable(&Arc::new(constant))
     }
 
-    /// Returns the static data member that a path names, in the class before its name or in the classes of the current function.
+    /// Returns the static data member that a path names, in the class before its name. The class can be a typedef or a parameter of a template.
     fn constant_of_class(&mut self, path: &Path<'_>) -> Checked<Option<DieId>> {
         let frame = self.scope.name_scopes();
         let mut scopes = path.scopes.clone();
-        let classes = match scopes.pop() {
-            None if path.is_absolute => return Ok(None),
-            None => self.names.classes(frame).map_err(self.fault())?,
-            Some(name) => {
-                let class = Path {
-                    is_absolute: path.is_absolute,
-                    scopes,
-                    name,
-                };
-                let is_type = |named: &Named| named.entity.is_type();
-                let found = (self.names).find(&class, frame, Reach::Program, &is_type);
-                match found.map_err(self.fault())? {
-                    Found::Entity(class, _) => self.names.type_entry(&class).into_iter().collect(),
-                    Found::Hidden(_) => return Ok(None),
-                    Found::Ambiguous(candidates, _) => {
-                        return Err(self.error(ambiguous(class, candidates)));
-                    }
-                }
+        let Some(name) = scopes.pop() else {
+            return Ok(None);
+        };
+        let class = Path {
+            is_absolute: path.is_absolute,
+            scopes,
+            name,
+        };
+        let is_type = |named: &Named| named.entity.is_type();
+        let found = (self.names).find(&class, frame, Reach::Program, &is_type);
+        let class = match found.map_err(self.fault())? {
+            Found::Entity(class, _) => self.names.type_entry(&class),
+            Found::Hidden(_) => None,
+            Found::Ambiguous(candidates, _) => {
+                return Err(self.error(ambiguous(class, candidates)));
             }
         };
         let stop = self.scope.tree.frame.stop();
         let info = stop.program().info();
-        for class in classes {
-            let ty = info.read_type(&mut self.types.table, Some(class), stop.meter());
-            let ty = ty.map_err(self.fault())?;
-            if let Some(constant) = find_constant(&self.types.table, ty, path.name) {
-                return Ok(Some(constant));
-            }
-        }
-        Ok(None)
+        let Some(class) = class else {
+            return Ok(None);
+        };
+        let ty = info.read_type(&mut self.types.table, Some(class), stop.meter());
+        let ty = ty.map_err(self.fault())?;
+        Ok(find_constant(&self.types.table, ty, path.name))
     }
 
     fn unknown_name(&mut self, path: &Path<'_>) -> QueryError {
@@ -148,8 +178,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let frame = self.scope.name_scopes();
         let found = (self.names).find(path, frame, Reach::Program, &is_type);
         if found.is_ok_and(|found| found.is_known()) {
-            let what = "a type has no value; use `sizeof` or a cast, `(T) x`";
-            return self.error(QueryErrorKind::Unsupported(what));
+            return self.error(QueryErrorKind::Unsupported(TYPE_WITHOUT_VALUE));
         }
         if !self.scope.is_described() {
             return self.error(QueryErrorKind::NoDebugInfo);
@@ -281,12 +310,37 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let is_own =
             path.scopes.is_empty() || start_of(path, class.trim_start_matches("const ")).is_some();
         let mut nearest = Nearest::to(path.name);
-        let found = find_member(&self.types.table, pointer.target, path.name, &mut nearest);
-        if !is_own || found.is_none() || path.is_absolute && path.scopes.is_empty() {
+        let mut has = |table: &TypeTable, class: TypeId, name: &str| {
+            find_member(table, class, name, &mut nearest).is_some()
+        };
+        let is_found = has(&self.types.table, pointer.target, path.name);
+        // A lambda keeps the object of the function around it as a member. clang and gcc differ in its name.
+        let captured = ["this", "__this"];
+        let captured = captured
+            .into_iter()
+            .find(|name| has(&self.types.table, pointer.target, name));
+        if !is_own && captured.is_none() || path.is_absolute && path.scopes.is_empty() {
+            return Ok(None);
+        }
+        if !is_found && captured.is_none() {
             return Ok(None);
         }
         let this = self.object(Action::Variable(value.clone()), value.ty, None);
         let object = self.object(Action::Dereference(this), pointer.target, None);
+        if is_found && is_own {
+            return self.member(object, path.name).map(Some);
+        }
+        let Some(captured) = captured else {
+            return Ok(None);
+        };
+        let outer = self.member(object, captured)?;
+        let Some(pointer) = self.types.class(self.ty(outer)).pointer() else {
+            return Ok(None);
+        };
+        if find_member(&self.types.table, pointer.target, path.name, &mut nearest).is_none() {
+            return Ok(None);
+        }
+        let object = self.object(Action::Dereference(outer), pointer.target, None);
         self.member(object, path.name).map(Some)
     }
 

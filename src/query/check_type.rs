@@ -93,24 +93,11 @@ pub(super) fn is_type(
         // The search for the type repeats the error and reports it.
         return true;
     };
-    let is_hidden = match scope.global(path) {
-        Ok(None) => false,
-        Ok(Some(variable)) => {
-            let scope = variable.scope.as_deref().unwrap_or_default();
-            !found
-                .rank()
-                .is_some_and(|rank| names.is_inside(rank, scope))
-        }
-        Err(_) => true,
-    };
-    if is_hidden {
-        return false;
-    }
     if !found.is_known() {
         return alias(path).is_some();
     }
     // A value hides a type with the same name, unless the type is nearer. In C, a type without its keyword is never meant if there is a value.
-    let is_value = |named: &Named| !named.entity.is_type();
+    let is_value = |named: &Named| named.entity.is_value() && !named.entity.is_type();
     match names.find(path, frame, Reach::Program, &is_value) {
         Ok(Found::Entity(value, rank)) => {
             let is_enumerator = value.entity != Entity::Function;
@@ -125,9 +112,11 @@ pub(super) fn is_type(
     }
 }
 
-/// Returns the name of an instance of a template as the program contains it, unless the template's name denotes a visible variable.
+/// Returns the name of an instance of a template as the program contains it, unless the template's name denotes a value here.
+///
+/// * `is_qualified`: true if the name follows `::`, so that it cannot be looked up alone.
 pub(super) fn instance(
-    template: &str,
+    (template, is_qualified): (&str, bool),
     name: &str,
     scope: &Scope<'_, '_, '_>,
     names: &mut Names<'_, '_>,
@@ -137,7 +126,16 @@ pub(super) fn instance(
         scopes: Vec::new(),
         name: template,
     };
-    if scope.local(&path).is_some() || !matches!(scope.global(&path), Ok(None)) {
+    let is_value = |named: &Named| {
+        let is_function = named.entity == Entity::Function;
+        named.entity.is_value() && !named.entity.is_type() && !is_function
+    };
+    if !is_qualified
+        && (scope.local(&path).is_some()
+            || (names.find(&path, scope.name_scopes(), Reach::Around, &is_value)?)
+                .rank()
+                .is_some())
+    {
         return Ok(None);
     }
     names.instance(template, name, scope.name_scopes())
@@ -154,7 +152,11 @@ fn is_type_named(tag: Option<Tag>) -> impl Fn(&Named) -> bool {
     move |named| match named.entity {
         Entity::Type(own) => tag.is_none() || own == tag,
         Entity::TypeParameter => tag.is_none(),
-        Entity::Enumerator { .. } | Entity::Function | Entity::ValueParameter => false,
+        Entity::Enumerator { .. }
+        | Entity::Function
+        | Entity::Variable
+        | Entity::Member
+        | Entity::ValueParameter => false,
     }
 }
 

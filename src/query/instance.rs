@@ -12,9 +12,9 @@ use crate::error::Result;
 /// The maximum number of tokens in a name.
 const MOST_TOKENS: usize = 256;
 
-/// A function that returns the name of an instance as the program contains it, for the name of the template and a text that may differ in its spaces.
-/// Returns None if the program has no such template.
-pub(super) type Find<'n> = &'n mut dyn FnMut(&str, &str) -> Result<Option<String>>;
+/// A function that returns the name of an instance as the program contains it, for a text that may differ in its spaces. The other arguments are the
+/// name of the template, and true if it follows `::`. Returns None if the program has no such template.
+pub(super) type Find<'n> = &'n mut dyn FnMut((&str, bool), &str) -> Result<Option<String>>;
 
 /// Joins the tokens of names that `find` knows.
 ///
@@ -30,10 +30,15 @@ pub(super) fn join<'t>(
     while let Some(spanned) = tokens.get(at) {
         let mut token = spanned.clone();
         at += 1;
+        let before = joined.last().map(|before: &Spanned<'_>| &before.token);
+        // Members that are templates are functions, which are not called.
+        let is_member = matches!(before, Some(Token::Sign("." | "->")));
+        let is_qualified = before == Some(&Token::Sign("::"));
         if let Token::Name(template) = token.token
+            && !is_member
             && let Some(end) = end_of_arguments(&tokens, at)
             && let Some(name) = text.get(token.offset..end.offset)
-            && let Some(found) = find(template, name)
+            && let Some(found) = find((template, is_qualified), name)
                 .map_err(|error| QueryErrorKind::DebugInfo(error).at(spanned.offset))?
         {
             token.token = Token::Name(spellings.alloc(found));
@@ -54,11 +59,14 @@ struct End {
 
 /// Returns the end of the arguments in `<` and `>` that start at a token.
 fn end_of_arguments(tokens: &[Spanned<'_>], start: usize) -> Option<End> {
+    if tokens.get(start)?.token != Token::Sign("<") {
+        return None;
+    }
     let mut angles = 0_usize;
     let mut brackets = 0_usize;
     for (next, spanned) in (start + 1..).zip(tokens.get(start..)?).take(MOST_TOKENS) {
         let Token::Sign(sign) = spanned.token else {
-            if angles == 0 || spanned.token == Token::End {
+            if spanned.token == Token::End {
                 return None;
             }
             continue;
@@ -72,7 +80,7 @@ fn end_of_arguments(tokens: &[Spanned<'_>], start: usize) -> Option<End> {
         }
         if angles == 0 {
             let offset = spanned.offset + sign.len();
-            return (sign != "(" && brackets == 0).then_some(End { offset, next });
+            return Some(End { offset, next });
         }
     }
     None
@@ -105,7 +113,7 @@ mod tests {
     /// Returns the names in a text of a program that has only the given instances.
     fn names(text: &str, known: &[&str]) -> Vec<String> {
         let spellings = Arena::new();
-        let mut find = |_: &str, name: &str| {
+        let mut find = |_: (&str, bool), name: &str| {
             let mut known = known.iter();
             let found = known.find(|known| without_spaces(known) == without_spaces(name));
             Ok(found.map(|found| (*found).to_owned()))

@@ -48,6 +48,7 @@ mod lane;
 mod literal;
 mod member;
 mod name_level;
+mod name_reader;
 mod name_scope;
 mod names;
 mod number;

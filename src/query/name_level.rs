@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::name_scope::{ScopeKind, ScopeNumber, UnitNames};
-use crate::debug_info::{DieId, UnitId};
+use crate::debug_info::UnitId;
 use crate::error::Result;
 use crate::meter::Meter;
 
@@ -25,8 +25,6 @@ pub(super) struct Level {
     pub(super) scope: Option<(UnitId, ScopeNumber)>,
     /// The full name of a scope that is not local. Other units can have the same scope.
     pub(super) name: Option<String>,
-    /// The entry of a class.
-    pub(super) class: Option<DieId>,
     /// The base classes of a class.
     pub(super) bases: Bases,
     pub(super) is_body: bool,
@@ -65,6 +63,8 @@ pub(super) struct Rank {
     pub(super) is_declaration: bool,
     /// True if only the full name of the scope equals the name of the frame's scope. This is enough for a namespace, or for a class in another unit.
     pub(super) is_by_name: bool,
+    /// True if the entity is in another unit than the source of the frame's code.
+    pub(super) is_elsewhere: bool,
     /// True for a type with a keyword. A `typedef` is preferred.
     pub(super) has_keyword: bool,
 }
@@ -89,11 +89,9 @@ impl Level {
     pub(super) fn new(unit: UnitId, number: ScopeNumber, names: &UnitNames<'_>) -> Level {
         let scope = names.scopes.get(number);
         let is_body = scope.is_some_and(|scope| scope.kind == ScopeKind::Body);
-        let class = scope.filter(|scope| scope.kind == ScopeKind::Class);
         Level {
             scope: Some((unit, number)),
             name: names.scope_name(Some(number)).filter(|_| !is_body),
-            class: class.map(|scope| scope.entry),
             bases: Bases::default(),
             is_body,
         }
@@ -104,7 +102,6 @@ impl Level {
         Level {
             scope: None,
             name: Some(name),
-            class: None,
             bases: Bases::default(),
             is_body: false,
         }
@@ -112,11 +109,14 @@ impl Level {
 }
 
 /// Returns the place of entities in a scope of a unit, and true if it has only the name of a scope of the frame.
+///
+/// * `is_inherited`: false if the entities are not visible in derived classes.
 pub(super) fn distance(
     levels: &[Level],
     unit: UnitId,
     scope: Option<ScopeNumber>,
     names: &UnitNames<'_>,
+    is_inherited: bool,
     meter: &Meter,
 ) -> Result<(Distance, bool)> {
     meter.work(levels.len() as u64)?;
@@ -126,6 +126,9 @@ pub(super) fn distance(
         Some(own) if level.scope == Some(own) => Some((0, false)),
         _ if name.is_some() && level.name == name => Some((0, true)),
         own => {
+            if !is_inherited {
+                return None;
+            }
             let bases = &level.bases;
             let steps = own.and_then(|own| bases.by_scope.get(&own));
             let named = || bases.by_name.get(name.as_deref()?);

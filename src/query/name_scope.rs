@@ -3,18 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use gimli::DwLang;
 use gimli::constants::{
-    DW_AT_decl_line, DW_AT_enum_class, DW_AT_export_symbols, DW_LANG_C, DW_LANG_C11, DW_LANG_C17,
-    DW_LANG_C89, DW_LANG_C99, DW_LANG_ObjC, DW_LANG_OpenCL, DW_TAG_base_type, DW_TAG_class_type,
-    DW_TAG_enumeration_type, DW_TAG_enumerator, DW_TAG_inlined_subroutine, DW_TAG_module,
-    DW_TAG_namespace, DW_TAG_structure_type, DW_TAG_subprogram, DW_TAG_template_alias,
-    DW_TAG_template_type_parameter, DW_TAG_template_value_parameter, DW_TAG_typedef,
-    DW_TAG_union_type, DW_TAG_unspecified_type,
+    DW_AT_decl_line, DW_LANG_C, DW_LANG_C11, DW_LANG_C17, DW_LANG_C89, DW_LANG_C99, DW_LANG_ObjC,
+    DW_LANG_OpenCL,
 };
-use gimli::{DwLang, DwTag};
 
 use super::syntax::{Path, Tag};
-use crate::debug_info::{DebugInfo, Die, DieId, is_block};
+use crate::debug_info::{DebugInfo, DieId};
 
 /// The kind of a named entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +22,10 @@ pub(super) enum Entity {
         enumeration: DieId,
     },
     Function,
+    /// A variable of file scope, a static data member, or a named constant.
+    Variable,
+    /// A data member of a class. Only code of the class can name it without an object.
+    Member,
     /// A parameter of a template that is a type.
     TypeParameter,
     /// A parameter of a template that is a value.
@@ -35,6 +35,11 @@ pub(super) enum Entity {
 impl Entity {
     pub(super) const fn is_type(self) -> bool {
         matches!(self, Entity::Type(_) | Entity::TypeParameter)
+    }
+
+    /// Returns true if the name is not a type's. The parameter of a template that is a type hides values, too.
+    pub(super) const fn is_value(self) -> bool {
+        !matches!(self, Entity::Type(_))
     }
 
     /// Returns true for a parameter of a template. Only code inside the template can name it, and it is no member (C++20 [basic.scope.temp]).
@@ -51,6 +56,8 @@ pub(super) struct Named {
     /// The number of the enclosing scope in the unit.
     pub(super) scope: Option<ScopeNumber>,
     pub(super) is_declaration: bool,
+    /// True for a variable or function that only its unit can name.
+    pub(super) is_static: bool,
 }
 
 /// The number of a scope in its unit.
@@ -217,7 +224,13 @@ impl<'a> UnitNames<'a> {
         names.push(name);
         let name = names.join("::");
         let lines = lines.filter(|_| self.is_local(named));
-        let entry = lines.and_then(|info| info.die(named.die).ok());
+        // An enumerator has no line.
+        let entry = if let Entity::Enumerator { enumeration } = named.entity {
+            enumeration
+        } else {
+            named.die
+        };
+        let entry = lines.and_then(|info| info.die(entry).ok());
         match entry.and_then(|entry| entry.unsigned(DW_AT_decl_line)) {
             Some(line) => format!("{name} (line {line})"),
             None => name,
@@ -286,65 +299,6 @@ impl<'a> UnitNames<'a> {
     }
 }
 
-/// The kinds of entities with a name, except enumerators.
-const ENTITIES: &[(DwTag, Entity)] = &[
-    (DW_TAG_base_type, Entity::Type(None)),
-    (DW_TAG_typedef, Entity::Type(None)),
-    (DW_TAG_template_alias, Entity::Type(None)),
-    (DW_TAG_unspecified_type, Entity::Type(None)),
-    (DW_TAG_structure_type, Entity::Type(Some(Tag::Record))),
-    (DW_TAG_class_type, Entity::Type(Some(Tag::Record))),
-    (DW_TAG_union_type, Entity::Type(Some(Tag::Union))),
-    (
-        DW_TAG_enumeration_type,
-        Entity::Type(Some(Tag::Enumeration)),
-    ),
-    (DW_TAG_subprogram, Entity::Function),
-    (DW_TAG_template_type_parameter, Entity::TypeParameter),
-    (DW_TAG_template_value_parameter, Entity::ValueParameter),
-];
-
-/// Returns the kind of entity that an entry with a name is.
-///
-/// * `enumeration`: the enclosing entry, if it is an enumeration.
-pub(super) fn entity_of(tag: DwTag, enumeration: Option<DieId>) -> Option<Entity> {
-    if tag == DW_TAG_enumerator {
-        return enumeration.map(|enumeration| Entity::Enumerator { enumeration });
-    }
-    let row = ENTITIES.iter().find(|(known, _)| *known == tag);
-    row.map(|(_, entity)| *entity)
-}
-
-/// Returns the kind of scope that an entry with children is.
-pub(super) fn scope_kind(die: &Die<'_>) -> Option<ScopeKind> {
-    let tag = die.tag();
-    let kinds = [
-        (DW_TAG_module, ScopeKind::Namespace),
-        (DW_TAG_structure_type, ScopeKind::Class),
-        (DW_TAG_class_type, ScopeKind::Class),
-        (DW_TAG_union_type, ScopeKind::Class),
-        (DW_TAG_subprogram, ScopeKind::Body),
-        (DW_TAG_inlined_subroutine, ScopeKind::Body),
-    ];
-    if tag == DW_TAG_namespace {
-        return Some(match die.flag(DW_AT_export_symbols) {
-            true => ScopeKind::InlineNamespace,
-            false => ScopeKind::Namespace,
-        });
-    }
-    if tag == DW_TAG_enumeration_type {
-        return Some(match die.flag(DW_AT_enum_class) {
-            true => ScopeKind::ScopedEnumeration,
-            false => ScopeKind::Enumeration,
-        });
-    }
-    if is_block(tag) {
-        return Some(ScopeKind::Body);
-    }
-    let row = kinds.iter().find(|(known, _)| *known == tag);
-    row.map(|(_, kind)| *kind)
-}
-
 /// Removes the scopes of a path from the end of `scope`, and returns the rest: the scope in which the path is looked up. Returns None if the path
 /// names another scope.
 pub(super) fn start_of<'s>(path: &Path<'_>, scope: &'s str) -> Option<&'s str> {
@@ -380,6 +334,7 @@ mod tests {
                 entity: Entity::Function,
                 scope,
                 is_declaration: false,
+                is_static: false,
             };
             let scopes = text.split("::").filter(|part| !part.is_empty()).collect();
             let path = Path {

@@ -1,4 +1,4 @@
-//! Looks up types, enumerators and functions by name in every unit.
+//! Looks up names that are not local to a function in every unit, and types everywhere.
 //!
 //! A unit is read once, when a name is first searched in it. The units of the frame come first. The other units are read only for names that these
 //! lack. Sources: DWARF 5 §3.1 to §3.3, §5; C17 §6.2.1 and C++20 [basic.lookup.unqual] for names that are declared several times.
@@ -9,21 +9,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::rc::Rc;
 
-use gimli::constants::{
-    DW_AT_declaration, DW_AT_name, DW_LANG_Rust, DW_TAG_enumeration_type, DW_TAG_inheritance,
-    DW_TAG_inlined_subroutine, DW_TAG_subprogram, DW_TAG_typedef,
-};
+use gimli::constants::{DW_AT_declaration, DW_LANG_Rust};
 
 use super::instance::without_spaces;
 use super::name_level::{Bases, Distance, Level, Rank, distance};
-use super::name_scope::{
-    Entity, EntryScopes, Named, NamedScope, ScopeKind, ScopeNumber, UnitNames, entity_of,
-    scope_kind,
-};
+use super::name_reader::NameReader;
+use super::name_scope::{Entity, Named, ScopeKind, ScopeNumber, UnitNames};
 use super::syntax::Path;
-use crate::debug_info::{DebugInfo, Die, DieId, NameScopes, UnitId};
+use crate::debug_info::{DebugInfo, DieId, NameScopes, UnitId};
 use crate::error::Result;
-use crate::meter::{HeldStack, Meter};
+use crate::meter::Meter;
 use crate::nearest::Nearest;
 
 /// The entities that a search finds.
@@ -60,13 +55,13 @@ impl Found {
     }
 }
 
-/// The steps charged for the name of a function or class in another entry.
-const PER_NAME: u64 = 4;
+/// The steps charged for another entry of a function.
+const PER_ENTRY: u64 = 4;
 /// The steps charged for comparing an entity with a path, for each scope around the entity.
 const PER_CANDIDATE: u64 = 4;
 
 /// The maximum number of longer names that are proposed.
-pub(super) const MOST_NAMES: usize = 3;
+const MOST_NAMES: usize = 3;
 
 /// The names of units.
 #[derive(Debug)]
@@ -79,15 +74,6 @@ pub(super) struct Names<'d, 'a> {
     first: Option<UnitId>,
     /// The scopes of the frame, once they were needed.
     levels: Option<Rc<[Level]>>,
-}
-
-/// An enclosing entry of the current one.
-struct Open {
-    depth: usize,
-    scope: Option<ScopeNumber>,
-    /// True if `scope` is the entry's own.
-    is_scope: bool,
-    enumeration: Option<DieId>,
 }
 
 impl<'d, 'a> Names<'d, 'a> {
@@ -120,7 +106,8 @@ impl<'d, 'a> Names<'d, 'a> {
         let levels = self.levels(frame)?;
         let mut best: Option<(Rank, Named)> = None;
         // The different names of the entities with the best rank.
-        let mut others = Vec::new();
+        let mut others: Vec<Label<'a>> = Vec::new();
+        let source = self.source_unit(frame);
         let mut units = self.own_units(&levels, frame);
         let own = units.len();
         if reach == Reach::Program {
@@ -133,7 +120,9 @@ impl<'d, 'a> Names<'d, 'a> {
             for named in candidates.filter(|named| wanted(named)) {
                 // Each comparison of scopes goes through those around the entity.
                 meter.work(PER_CANDIDATE.saturating_mul(1 + names.depth(named) as u64))?;
-                let Some(rank) = rank(&levels, unit, named, path, names, meter)? else {
+                let is_elsewhere = Some(unit) != source;
+                let Some(rank) = rank(&levels, (unit, is_elsewhere), named, path, names, meter)?
+                else {
                     continue;
                 };
                 let least = best.as_ref().map_or(rank, |(least, _)| *least);
@@ -141,12 +130,26 @@ impl<'d, 'a> Names<'d, 'a> {
                     best = Some((rank, named.clone()));
                     others.clear();
                 }
-                let is_unique = rank.is_unique(&levels) && !names.is_local(named);
+                // Variables of one scope can differ in their linkage names only, like the instances of a template.
+                let is_unique = rank.is_unique(&levels)
+                    && !names.is_local(named)
+                    && named.entity != Entity::Variable;
                 if rank <= least && !is_unique && others.len() < MOST_NAMES {
                     let lines = Some(info).filter(|_| rank.distance < Distance::OtherFunction);
-                    let name = names.full_name(named, path.name, lines);
-                    if !others.contains(&name) {
-                        others.push(name);
+                    let mut name = names.full_name(named, path.name, lines);
+                    if named.is_static && is_elsewhere {
+                        let file = info.unit_info(unit).ok().and_then(|unit| unit.name);
+                        name.extend(file.map(|file| format!(" ({file})")));
+                    }
+                    let is_variable = named.entity == Entity::Variable;
+                    let label = Label {
+                        name,
+                        linkage_name: is_variable
+                            .then(|| info.linkage_name_of(named.die))
+                            .flatten(),
+                    };
+                    if !others.contains(&label) {
+                        others.push(label);
                     }
                 }
             }
@@ -159,12 +162,48 @@ impl<'d, 'a> Names<'d, 'a> {
         }
         let best =
             best.filter(|(rank, _)| reach == Reach::Program || rank.distance.level().is_some());
+        if let Some((rank, named)) = &best
+            && named.entity.is_template_parameter()
+            && let Some((number, _)) = rank.distance.level()
+        {
+            // A member of a base class hides the parameter, unless the base class depends on a parameter (C++20 [temp.local]), which DWARF does not tell.
+            let is_other = |named: &Named| wanted(named) && !named.entity.is_template_parameter();
+            let other = self.find(path, frame, Reach::Around, &is_other)?;
+            let level = other.rank().and_then(|rank| rank.distance.level());
+            if level.is_some_and(|(other, _)| other == number)
+                && let Some(other) = self.described(&other, path)
+            {
+                let parameter = format!("{} (a parameter of the template)", path.name);
+                return Ok(Found::Ambiguous(vec![parameter, other], *rank));
+            }
+        }
         Ok(match best {
-            Some((rank, _)) if rank.distance == Distance::OtherFunction => Found::Hidden(others),
-            Some((rank, _)) if others.len() > 1 => Found::Ambiguous(others, rank),
+            Some((rank, _)) if rank.distance == Distance::OtherFunction => {
+                Found::Hidden(texts(others))
+            }
+            Some((rank, _)) if others.len() > 1 => Found::Ambiguous(texts(others), rank),
             Some((rank, named)) => Found::Entity(named, rank),
-            None => Found::Hidden(others),
+            None => Found::Hidden(texts(others)),
         })
+    }
+
+    /// Returns the full name of an entity that was found.
+    fn described(&mut self, found: &Found, path: &Path<'_>) -> Option<String> {
+        let Found::Entity(named, _) = found else {
+            return None;
+        };
+        let names = self.unit(named.die.unit).ok()?;
+        Some(names.full_name(named, path.name, None))
+    }
+
+    /// Returns the unit with the source of the frame's function: of its definition, not of a declaration in a class.
+    fn source_unit(&self, frame: &NameScopes) -> Option<UnitId> {
+        let mut entries = frame.functions.first()?.iter().rev();
+        let is_definition = |entry: &&DieId| {
+            let die = self.info.die(**entry);
+            die.is_ok_and(|die| !die.flag(DW_AT_declaration))
+        };
+        entries.find(is_definition).map(|entry| entry.unit)
     }
 
     /// Returns the units that must be read before a name is final: of the function, of the function that it is inlined from, and of the classes.
@@ -176,6 +215,7 @@ impl<'d, 'a> Names<'d, 'a> {
         let bases = levels.iter().flat_map(|level| level.bases.by_scope.keys());
         let scopes = levels.iter().filter_map(|level| level.scope.as_ref());
         let units = entries.map(|entry| entry.unit);
+        let units = self.source_unit(frame).into_iter().chain(units);
         let units = units.chain(scopes.chain(bases).map(|(unit, _)| *unit));
         let mut seen = BTreeSet::new();
         let mut own: Vec<UnitId> = units.filter(|unit| seen.insert(*unit)).collect();
@@ -187,23 +227,6 @@ impl<'d, 'a> Names<'d, 'a> {
         own
     }
 
-    /// Returns true if an entity that was found is in a scope around the frame's code that is inside the namespace or class `scope`, and so hides its
-    /// names.
-    pub(super) fn is_inside(&self, rank: Rank, scope: &str) -> bool {
-        let mut levels = self.levels.iter().flat_map(|levels| levels.iter());
-        let outer = levels.position(|level| level.name.as_deref() == Some(scope));
-        let level = rank.distance.level();
-        level.is_some_and(|(number, _)| outer.is_none_or(|outer| number < outer))
-    }
-
-    /// Returns true if an entity that was found hides the members of base classes of the class around the frame's code.
-    pub(super) fn hides_members(&self, rank: Rank) -> bool {
-        let mut levels = self.levels.iter().flat_map(|levels| levels.iter());
-        let class = levels.position(|level| level.class.is_some());
-        let level = rank.distance.level();
-        level.is_some_and(|level| class.is_some_and(|class| level <= (class, 0)))
-    }
-
     /// Returns the entry of a type. None is `void`, as the argument of a template.
     pub(super) fn type_entry(&self, ty: &Named) -> Option<DieId> {
         if ty.entity != Entity::TypeParameter {
@@ -211,12 +234,6 @@ impl<'d, 'a> Names<'d, 'a> {
         }
         let parameter = self.info.die(ty.die).ok()?;
         self.info.direct_type(&parameter)
-    }
-
-    /// Returns the classes around the frame's code, the innermost first.
-    pub(super) fn classes(&mut self, frame: &NameScopes) -> Result<Vec<DieId>> {
-        let levels = self.levels(frame)?;
-        Ok(levels.iter().filter_map(|level| level.class).collect())
     }
 
     /// Returns the scopes in which the frame looks up names, the innermost first.
@@ -263,15 +280,31 @@ impl<'d, 'a> Names<'d, 'a> {
         for entry in entries {
             let names = self.unit(entry.unit)?;
             let scopes = names.by_entry.get(&entry.offset);
-            let outer = scopes.and_then(|scopes| scopes.outer);
-            for (number, _) in names.around(outer) {
-                meter.work(PER_CANDIDATE)?;
-                if !around.insert((entry.unit, number)) {
-                    break;
+            let mut next = Vec::from([(entry.unit, scopes.and_then(|scopes| scopes.outer))]);
+            while let Some((unit, outer)) = next.pop() {
+                let mut bodies = Vec::new();
+                for (number, scope) in self.unit(unit)?.around(outer) {
+                    meter.work(PER_CANDIDATE)?;
+                    if !around.insert((unit, number)) {
+                        break;
+                    }
+                    if seen.insert((unit, number)) {
+                        meter.hold_all::<Level>(2)?;
+                        found.push((unit, number));
+                    }
+                    if scope.kind == ScopeKind::Body {
+                        bodies.push(scope.entry);
+                    }
                 }
-                if seen.insert((entry.unit, number)) {
-                    meter.hold_all::<Level>(2)?;
-                    found.push((entry.unit, number));
+                // A function around a class or lambda can complete a declaration in other scopes.
+                for body in bodies {
+                    for entry in self.info.completed_entries(body) {
+                        meter.work(PER_ENTRY)?;
+                        let names = self.unit(entry.unit)?;
+                        if let Some(scopes) = names.by_entry.get(&entry.offset) {
+                            next.push((entry.unit, Some(scopes.own)));
+                        }
+                    }
                 }
             }
         }
@@ -338,6 +371,9 @@ impl<'d, 'a> Names<'d, 'a> {
         for unit in units {
             meter.work(1)?;
             let names = self.unit(unit)?;
+            if names.named.contains_key(name) {
+                return Ok(Some(name.to_owned()));
+            }
             let from = (Bound::Included(start.as_str()), Bound::Unbounded);
             for (known, _) in names.named.range::<str, _>(from) {
                 if !known.starts_with(&start) {
@@ -364,8 +400,11 @@ impl<'d, 'a> Names<'d, 'a> {
     pub(super) fn propose(&self, nearest: &mut Nearest, wanted: &dyn Fn(&Named) -> bool) {
         for names in self.units.values() {
             for (name, all) in &names.named {
-                let is_proposed =
-                    |named: &Named| !named.entity.is_template_parameter() && wanted(named);
+                let is_proposed = |named: &Named| {
+                    !named.entity.is_template_parameter()
+                        && named.entity != Entity::Member
+                        && wanted(named)
+                };
                 if all.iter().any(is_proposed) {
                     nearest.consider(name);
                 }
@@ -375,163 +414,48 @@ impl<'d, 'a> Names<'d, 'a> {
 
     fn unit(&mut self, unit: UnitId) -> Result<&UnitNames<'a>> {
         if !self.units.contains_key(&unit) {
-            let mut names = UnitNames {
-                language: self.info.language(unit),
-                ..UnitNames::default()
+            let reader = NameReader {
+                info: self.info,
+                meter: self.meter,
             };
-            self.walk(unit, &mut names)?;
-            self.units.insert(unit, names);
+            self.units.insert(unit, reader.read(unit)?);
         }
         Ok(self.units.entry(unit).or_default())
     }
+}
 
-    /// Adds the scope of an entry. Returns None for a namespace or class without a name, whose names belong to the enclosing scope.
-    ///
-    /// * `name`: the name in the entry itself. For a function or class, it may be in another entry.
-    fn open(
-        &self,
-        die: &Die<'a>,
-        kind: ScopeKind,
-        name: Option<&Cow<'a, str>>,
-        outer: Option<ScopeNumber>,
-        names: &mut UnitNames<'a>,
-    ) -> Result<Option<ScopeNumber>> {
-        let is_body = kind == ScopeKind::Body;
-        let name = match name.cloned() {
-            None if die.tag() == DW_TAG_subprogram || kind == ScopeKind::Class => {
-                self.meter.work(PER_NAME)?;
-                self.info.completed_name(die.id())
-            }
-            name => name,
-        };
-        let Some(name) = name.or_else(|| is_body.then(Cow::default)) else {
-            return Ok(None);
-        };
-        self.hold(&name)?;
-        self.meter.hold_all::<NamedScope<'a>>(2)?;
-        let scope = names.open(name, outer, kind, die.id());
-        // The base classes of a class in a type unit are there.
-        if let Some(scope) = names.scopes.get_mut(scope)
-            && let Some(definition) = self.info.definition(die)
-        {
-            scope.bases.push(definition);
-        }
-        Ok(Some(scope))
-    }
+/// The name of an entity for messages.
+#[derive(PartialEq)]
+struct Label<'a> {
+    name: String,
+    /// The linkage name of a variable.
+    linkage_name: Option<Cow<'a, str>>,
+}
 
-    /// Returns the class of a base class. It can be given as a typedef or as a declaration of a class in a type unit.
-    fn base(&self, inheritance: &Die<'a>) -> Result<Option<DieId>> {
-        /// The maximum number of typedefs and declarations.
-        const MOST: usize = 16;
-        let mut base = self.info.direct_type(inheritance);
-        for _ in 0..MOST {
-            self.meter.work(PER_NAME)?;
-            let Some(die) = base.and_then(|base| self.info.die(base).ok()) else {
-                break;
-            };
-            base = match self.info.definition(&die) {
-                Some(definition) => Some(definition),
-                None if die.tag() == DW_TAG_typedef => self.info.direct_type(&die),
-                None => break,
-            };
-        }
-        Ok(base)
-    }
-
-    /// Charges for a name that is not a part of the file.
-    #[expect(clippy::ptr_arg, reason = "what is borrowed costs nothing")]
-    fn hold(&self, name: &Cow<'a, str>) -> Result<()> {
-        match name {
-            Cow::Borrowed(_) => Ok(()),
-            Cow::Owned(name) => self.meter.hold(name.len() as u64),
-        }
-    }
-
-    /// Records the names of a unit, up to the first unreadable entry.
-    ///
-    /// # Errors
-    /// If the budget is exhausted.
-    fn walk(&mut self, unit: UnitId, names: &mut UnitNames<'a>) -> Result<()> {
-        let Ok(mut dies) = self.info.dies(unit) else {
-            return Ok(());
-        };
-        let mut open: HeldStack<'_, Open> = HeldStack::new(self.meter);
-        while let Ok(Some(die)) = dies.next_ref() {
-            self.meter.work(1)?;
-            if die.is_null() {
-                continue;
-            }
-            let (depth, tag) = (die.depth(), die.tag());
-            open.pop_while(|outer| outer.depth >= depth);
-            let outer = open.last();
-            let scope = outer.and_then(|outer| outer.scope);
-            let enumeration = outer.and_then(|outer| outer.enumeration);
-            let entity = entity_of(tag, enumeration).filter(|entity| {
-                // A template of variables or typedefs is no scope.
-                !entity.is_template_parameter() || outer.is_some_and(|outer| outer.is_scope)
-            });
-            let kind = scope_kind(die);
-            let is_scope = kind.is_some() && (die.has_children() || tag == DW_TAG_subprogram);
-            let name = die
-                .attribute(DW_AT_name)
-                .filter(|_| entity.is_some() || is_scope);
-            let name = name.and_then(|name| self.info.string_of(die, name));
-            let name = name.filter(|name| !name.is_empty());
-            if tag == DW_TAG_inheritance
-                && let Some(class) = scope.and_then(|scope| names.scopes.get_mut(scope))
-                && let Some(base) = self.base(die)?
-            {
-                self.meter.hold_all::<DieId>(2)?;
-                class.bases.push(base);
-            }
-            // The code of an inlined function is inside its caller, and its source is not.
-            let outer = scope.filter(|_| tag != DW_TAG_inlined_subroutine);
-            let own = match kind.filter(|_| is_scope) {
-                Some(kind) => self.open(die, kind, name.as_ref(), outer, names)?,
-                None => None,
-            };
-            if let Some(own) = own {
-                self.meter.hold_all::<(u64, EntryScopes)>(2)?;
-                let scopes = EntryScopes { own, outer };
-                names.by_entry.insert(die.id().offset, scopes);
-            }
-            if die.has_children() {
-                let enumeration = (tag == DW_TAG_enumeration_type).then(|| die.id());
-                open.push(Open {
-                    depth,
-                    scope: own.or(scope),
-                    is_scope: own.is_some(),
-                    enumeration,
-                })?;
-            }
-            if let (Some(entity), Some(name)) = (entity, name) {
-                self.meter.charge_bytes(name.len())?;
-                self.hold(&name)?;
-                self.meter.hold_all::<Named>(2)?;
-                let is_declaration = die.flag(DW_AT_declaration);
-                let named = Named {
-                    die: die.id(),
-                    entity,
-                    scope,
-                    is_declaration,
-                };
-                names.named.entry(name).or_default().push(named);
-            }
-        }
-        Ok(())
-    }
+/// Returns the texts of different labels.
+fn texts(labels: Vec<Label<'_>>) -> Vec<String> {
+    let names: BTreeSet<&str> = labels.iter().map(|label| &*label.name).collect();
+    let is_alike = names.len() < labels.len();
+    let text = |label: Label<'_>| match label.linkage_name.filter(|_| is_alike) {
+        Some(linkage_name) => format!("{} ({linkage_name})", label.name),
+        None => label.name,
+    };
+    labels.into_iter().map(text).collect()
 }
 
 /// Returns the rank of an entity of a unit, or None if the path names something else.
+///
+/// * `is_elsewhere`: true if the unit does not contain the source of the frame's code.
 fn rank(
     levels: &[Level],
-    unit: UnitId,
+    (unit, is_elsewhere): (UnitId, bool),
     named: &Named,
     path: &Path<'_>,
     names: &UnitNames<'_>,
     meter: &Meter,
 ) -> Result<Option<Rank>> {
     let has_keyword = matches!(named.entity, Entity::Type(Some(_)));
+    let is_parameter = named.entity.is_template_parameter();
     let mut best = None;
     for start in names.starts(named, path) {
         let outermost = Distance::Level {
@@ -540,13 +464,13 @@ fn rank(
         };
         let (mut distance, is_by_name) = match path.is_absolute {
             true => (outermost, false),
-            false => distance(levels, unit, start, names, meter)?,
+            false => distance(levels, unit, start, names, !is_parameter, meter)?,
         };
-        // A parameter of a template is not inherited.
-        if named.entity.is_template_parameter()
-            && distance.level().is_none_or(|(_, steps)| steps != 0)
-        {
+        if (is_parameter || named.entity == Entity::Member) && distance.level().is_none() {
             continue;
+        }
+        if named.is_static && is_elsewhere {
+            distance = distance.max(Distance::Elsewhere);
         }
         // A function within another one is known by its own name.
         if named.entity == Entity::Function {
@@ -557,6 +481,7 @@ fn rank(
             distance,
             is_declaration: named.is_declaration,
             is_by_name,
+            is_elsewhere,
             has_keyword,
         };
         best = Some(best.map_or(rank, |best: Rank| best.min(rank)));

@@ -1,18 +1,16 @@
-//! Finds the visible variables of a frame by name: first in its blocks from the inside out, then in its file, then in other files. Each variable is
-//! read once.
+//! Finds the local variables of a frame by name, and the variables of files by entry. Each variable is read once.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use gimli::constants::{DW_AT_external, DW_AT_specification};
+use gimli::constants::{DW_AT_const_value, DW_AT_external, DW_AT_specification};
 
 use super::name_scope::start_of;
-use super::names::MOST_NAMES;
 use super::syntax::Path;
 use crate::debug_info::types::TypeTable;
-use crate::debug_info::{Die, DieId, NameScopes, UnitId, Variable};
+use crate::debug_info::{DebugInfo, Die, DieId, NameScopes, UnitId, Variable};
 use crate::error::{Error, Result};
 use crate::inspect::{StopFrame, VariableValue};
 use crate::nearest::Nearest;
@@ -29,10 +27,10 @@ pub(super) struct Scope<'s, 'p, 'a> {
     pub(super) limit: Option<Error>,
     /// The scopes of the frame in which names are looked up, once they were needed.
     name_scopes: OnceCell<NameScopes>,
-    /// The variables of file scope in the unit that the frame's function is inlined from, if that is another unit, once they were needed.
-    inlined_from: OnceCell<Vec<Arc<Variable<'a>>>>,
     /// The variables of file scope in other units, once they were needed.
-    elsewhere: Option<Vec<Arc<Variable<'a>>>>,
+    globals: BTreeMap<UnitId, Vec<Arc<Variable<'a>>>>,
+    /// The variables of files that were found, by the entry that a name leads to.
+    found: BTreeMap<DieId, Option<Arc<Variable<'a>>>>,
     values: BTreeMap<DieId, Rc<VariableValue<'p>>>,
 }
 
@@ -48,8 +46,8 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             visible,
             limit,
             name_scopes: OnceCell::new(),
-            inlined_from: OnceCell::new(),
-            elsewhere: None,
+            globals: BTreeMap::new(),
+            found: BTreeMap::new(),
             values: BTreeMap::new(),
         })
     }
@@ -71,14 +69,8 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             let found = self.tree.frame.name_scopes(function.die);
             found.unwrap_or_else(|_| NameScopes {
                 functions: vec![vec![function.die]],
-                qualifier: function.qualifier.clone(),
             })
         })
-    }
-
-    /// Returns the namespaces and classes that enclose the frame's function, as `a::b`.
-    pub(super) fn class(&self) -> &str {
-        self.name_scopes().qualifier.as_deref().unwrap_or_default()
     }
 
     /// Returns the variable of a function or block with a path.
@@ -90,8 +82,11 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             .visible
             .iter()
             .filter(|variable| variable.scope_die.is_some());
-        let mut named = local.filter(|variable| start(variable, path).is_some());
-        named.next().cloned()
+        let is_it = |variable: &&Arc<Variable<'a>>| {
+            let function = variable.scope.as_deref().unwrap_or_default();
+            variable.name.as_deref() == Some(path.name) && start_of(path, function).is_some()
+        };
+        local.into_iter().find(is_it).cloned()
     }
 
     /// Returns the nearest other frame that has a variable of a function with a path: its number and its function.
@@ -110,130 +105,100 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         })
     }
 
-    /// Returns the unit with the source of the frame's function. The code of an inlined function can be in another unit.
-    fn source_unit(&self) -> Option<UnitId> {
-        let function = self.name_scopes().functions.first();
-        let origin = function.and_then(|entries| entries.last());
-        origin.map(|entry| entry.unit).or_else(|| self.unit())
-    }
-
-    /// Returns the variable of file scope in the frame's unit with a path. If several are equally near, returns their names as an error.
-    pub(super) fn global(&self, path: &Path<'_>) -> Result<Option<Arc<Variable<'a>>>, Vec<String>> {
-        let unit = self.source_unit();
-        if unit == self.unit() {
-            return self.best(&self.visible, path);
-        }
-        let globals = self.inlined_from.get_or_init(|| {
-            let stop = self.tree.frame.stop();
-            let mut globals = Vec::new();
-            if let Some(unit) = unit {
-                // A malformed unit contributes the variables before the fault.
-                let _ = (stop.program().info()).globals_within(unit, stop.meter(), &mut globals);
-            }
-            globals
-        });
-        self.best(globals, path)
-    }
-
-    /// Returns the variable of file scope in any other unit with a path. Reads these units if necessary. If several are equally near, returns their
-    /// names as an error.
-    pub(super) fn elsewhere(
+    /// Returns the first variable of file scope of a unit that `is_it` accepts. The unit is read once.
+    fn global(
         &mut self,
-        path: &Path<'_>,
-    ) -> Result<Option<Arc<Variable<'a>>>, Vec<String>> {
-        // Without a function, the convention for reading its variables is not known.
-        if self.tree.function.is_none() {
-            return Ok(None);
-        }
-        if self.elsewhere.is_none() {
-            let (info, own) = (self.tree.frame.stop().program().info(), self.source_unit());
-            let others = info.unit_ids().filter(|unit| Some(*unit) != own);
-            let meter = self.tree.frame.stop().meter();
-            let mut globals = Vec::new();
-            for unit in others {
-                // A malformed unit contributes no variables.
-                if let Err(error) = info.globals_within(unit, meter, &mut globals)
+        unit: UnitId,
+        is_it: impl Fn(&Variable<'a>) -> bool,
+    ) -> Result<Option<Arc<Variable<'a>>>> {
+        let stop = self.tree.frame.stop();
+        let limit = &mut self.limit;
+        let is_own = self
+            .tree
+            .function
+            .as_ref()
+            .is_some_and(|function| function.die.unit == unit);
+        let globals = if is_own {
+            &self.visible
+        } else {
+            self.globals.entry(unit).or_insert_with(|| {
+                let mut globals = Vec::new();
+                let info = stop.program().info();
+                // A malformed unit contributes the variables before the fault.
+                if let Err(error) = info.globals_within(unit, stop.meter(), &mut globals)
                     && error.is_limit()
                 {
-                    self.limit = Some(error);
-                    break;
+                    limit.get_or_insert(error);
                 }
-            }
-            self.elsewhere = Some(globals);
-        }
-        self.best(self.elsewhere.as_deref().unwrap_or_default(), path)
-    }
-
-    /// Returns the variable of file scope that matches a path best. A definition is preferred to a declaration, and the path is looked up in the
-    /// namespaces around the function, from the innermost outwards, before others. If several match equally well, returns their names as an error.
-    fn best(
-        &self,
-        variables: &[Arc<Variable<'a>>],
-        path: &Path<'_>,
-    ) -> Result<Option<Arc<Variable<'a>>>, Vec<String>> {
-        let around = self.class();
-        let rank = |variable: &Variable<'_>, start: &str| {
-            let after = around.strip_prefix(start);
-            let is_around = start.is_empty()
-                || after.is_some_and(|after| after.is_empty() || after.starts_with("::"));
-            let depth = if is_around { start.len() + 1 } else { 0 };
-            (!variable.is_declaration, depth)
-        };
-        let globals = variables
-            .iter()
-            .filter(|variable| variable.scope_die.is_none());
-        let ranked = globals.filter_map(|variable| {
-            let start = start(variable, path)?;
-            Some((rank(variable, start), variable))
-        });
-        let ranked: Vec<_> = ranked.collect();
-        let Some(most) = ranked.iter().map(|(rank, _)| *rank).max() else {
-            return Ok(None);
-        };
-        let best = ranked.into_iter().filter(|(rank, _)| *rank == most);
-        let best: Vec<_> = best.map(|(_, variable)| variable).collect();
-        let mut found = Vec::new();
-        for variable in best.iter().filter(|_| best.len() > 1) {
-            // An `inline` variable has a definition in each unit, with the same linkage name.
-            let name = (self.full_name(variable), variable.linkage_name.as_deref());
-            if found.len() < MOST_NAMES && !found.contains(&name) {
-                found.push(name);
-            }
-        }
-        if found.len() <= 1 {
-            return Ok(best.first().copied().cloned());
-        }
-        // Instances of a template of variables differ only in their linkage names.
-        let is_alike = (found.iter().zip(found.iter().skip(1))).any(|(a, b)| a.0 == b.0);
-        Err(found
-            .into_iter()
-            .map(|(name, linkage_name)| match linkage_name {
-                Some(linkage_name) if is_alike => format!("{name} ({linkage_name})"),
-                _ => name,
+                globals
             })
-            .collect())
+        };
+        stop.meter().work(globals.len() as u64)?;
+        Ok(globals.iter().find(|variable| is_it(variable)).cloned())
     }
 
-    /// Returns the name of a variable of file scope with its namespaces and, if other units cannot name it, its unit.
-    fn full_name(&self, variable: &Variable<'_>) -> String {
+    /// Returns the variable of file scope or static data member that an entry declares or defines. A declaration leads to the definition, which can be
+    /// in another unit. Returns None if the declaration has the value, or if there is neither a definition nor a variable of file scope.
+    pub(super) fn file_variable(
+        &mut self,
+        entry: DieId,
+        name: &str,
+    ) -> Result<Option<Arc<Variable<'a>>>> {
+        if let Some(known) = self.found.get(&entry) {
+            return Ok(known.clone());
+        }
+        let found = self.search_files(entry, name)?;
+        self.found.insert(entry, found.clone());
+        Ok(found)
+    }
+
+    fn search_files(&mut self, entry: DieId, name: &str) -> Result<Option<Arc<Variable<'a>>>> {
         let info = self.tree.frame.stop().program().info();
-        let scope = variable.scope.as_deref().filter(|scope| !scope.is_empty());
-        let name = variable.name.as_deref().unwrap_or_default();
-        let name = scope.map_or_else(|| name.to_owned(), |scope| format!("{scope}::{name}"));
-        let is_external = |die: &Die<'_>| {
-            die.flag(DW_AT_external) || die.attribute(DW_AT_specification).is_some()
+        let is_named = |variable: &Variable<'_>| variable.name.as_deref() == Some(name);
+        let is_it = |variable: &Variable<'_>| {
+            is_named(variable) && info.is_instance_of(variable.die, entry)
         };
-        if info.die(variable.die).is_ok_and(|die| is_external(&die)) {
-            return name;
+        let has_value = |die: &Die<'_>| die.attribute(DW_AT_const_value).is_some();
+        if info.die(entry).is_ok_and(|die| has_value(&die)) {
+            return Ok(None);
         }
-        match info
-            .unit_info(variable.die.unit)
-            .ok()
-            .and_then(|unit| unit.name)
-        {
-            Some(unit) => format!("{name} ({unit})"),
-            None => name,
+        let own = self.global(entry.unit, is_it)?;
+        if own.as_ref().is_some_and(|own| !own.is_declaration) {
+            return Ok(own);
         }
+        let linkage_name = info.linkage_name_of(entry);
+        let qualifier = info.completed_qualifier(entry);
+        let is_same = |variable: &Variable<'_>| match (&linkage_name, &variable.linkage_name) {
+            (Some(a), Some(b)) => a == b,
+            _ => variable.scope.as_deref() == qualifier.as_deref(),
+        };
+        let is_definition = |variable: &Variable<'_>| {
+            !variable.is_declaration
+                && is_named(variable)
+                && (info.is_instance_of(variable.die, entry)
+                    || is_same(variable) && is_external(info, variable))
+        };
+        for unit in info.unit_ids().filter(|unit| *unit != entry.unit) {
+            let definition = self.global(unit, is_definition)?;
+            if definition.is_some() {
+                return Ok(definition);
+            }
+        }
+        Ok(own)
+    }
+
+    /// Returns the definition of a variable of file scope with a linkage name.
+    pub(super) fn linked(&mut self, linkage_name: &str) -> Result<Option<Arc<Variable<'a>>>> {
+        let is_it = |variable: &Variable<'_>| {
+            !variable.is_declaration && variable.linkage_name.as_deref() == Some(linkage_name)
+        };
+        for unit in self.tree.frame.stop().program().info().unit_ids() {
+            let definition = self.global(unit, is_it)?;
+            if definition.is_some() {
+                return Ok(definition);
+            }
+        }
+        Ok(None)
     }
 
     /// Reads a variable in every lane.
@@ -257,8 +222,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
 
     /// Proposes the names of variables.
     pub(super) fn propose(&self, nearest: &mut Nearest) {
-        let elsewhere = self.elsewhere.as_deref().unwrap_or_default();
-        for variable in self.visible.iter().chain(elsewhere) {
+        for variable in &self.visible {
             nearest.consider(variable.name.as_deref().unwrap_or_default());
         }
     }
@@ -269,11 +233,9 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
     }
 }
 
-/// Returns the scope in which a path is looked up if it names a variable; see [`start_of`]. A linkage name is in no scope.
-fn start<'v>(variable: &'v Variable<'_>, path: &Path<'_>) -> Option<&'v str> {
-    if path.scopes.is_empty() && variable.linkage_name.as_deref() == Some(path.name) {
-        return Some("");
-    }
-    let scope = variable.scope.as_deref().unwrap_or_default();
-    start_of(path, scope).filter(|_| variable.name.as_deref() == Some(path.name))
+/// Returns true if other units can name a variable of file scope.
+fn is_external(info: &DebugInfo<'_>, variable: &Variable<'_>) -> bool {
+    let is_external =
+        |die: &Die<'_>| die.flag(DW_AT_external) || die.attribute(DW_AT_specification).is_some();
+    info.die(variable.die).is_ok_and(|die| is_external(&die))
 }

@@ -223,32 +223,34 @@ const TEMPLATE_PLACES: &[Place] = &[
     ]),
 ];
 
-/// Variables of three units, at the addresses that llvm-nm shows: `counter` and `other` of the first and of the second unit, `shared`,
-/// `n::level`, `o::level`, and `o::n::level`.
+/// Variables of four units, at the addresses that llvm-nm shows: `counter` and `other` of the first and of the second unit, `shared`, `n::level`,
+/// `o::level`, `o::n::level`, and `outside` of the first and of the fourth unit.
 const VARIABLES: Object = Object {
     path: "print/variables.hsaco",
     words: &[
-        (0x3c80, 1),
-        (0x3c84, 2),
-        (0x3c88, 11),
-        (0x3c8c, 12),
-        (0x3c70, 3),
-        (0x3c74, 4),
-        (0x3c78, 5),
-        (0x3c7c, 6),
+        (0x4200, 1),
+        (0x4204, 2),
+        (0x420c, 11),
+        (0x4210, 12),
+        (0x41f0, 3),
+        (0x41f4, 4),
+        (0x41f8, 5),
+        (0x41fc, 6),
+        (0x4208, 7),
+        (0x4214, 8),
     ],
 };
 
-/// At 0x15f8, `far` of the first unit is inlined into `o::call` of the second one. 0x1a50 is in the third unit, in a function of the
-/// namespace `o`.
+/// At 0x1904, `far` of the first unit is inlined into `o::call` of the second one. 0x1b04 is in a member function in the second unit, whose class is in
+/// the first one. 0x1f50 is in the third unit, in a function of the namespace `o`.
 #[rustfmt::skip]
 const VARIABLE_PLACES: &[Place] = &[
-    ("0", 0x15f8, &[
+    ("0", 0x1904, &[
         ("counter", "int", |_| text(1)),
         ("other", "int", |_| text(2)),
         ("n::level", "int", |_| text(4)),
     ]),
-    ("1", 0x15f8, &[
+    ("1", 0x1904, &[
         ("counter", "int", |_| text(11)),
         ("other", "int", |_| text(12)),
         ("shared", "int", |_| text(3)),
@@ -257,7 +259,11 @@ const VARIABLE_PLACES: &[Place] = &[
         ("n::level", "int", |_| text(6)),
         ("::n::level", "int", |_| text(4)),
     ]),
-    ("0", 0x1a50, &[
+    ("0", 0x1b04, &[
+        ("counter", "int", |_| text(11)),
+        ("outside", "int", |_| text(8)),
+    ]),
+    ("0", 0x1f50, &[
         ("shared", "int", |_| text(3)),
         ("level", "int", |_| text(5)),
         ("n::level", "int", |_| text(6)),
@@ -265,6 +271,64 @@ const VARIABLE_PLACES: &[Place] = &[
         ("sizeof(Across)", "unsigned long", |_| text(71)),
         ("sizeof(x::Across)", "unsigned long", |_| text(72)),
         ("_ZN1o5levelE", "int", |_| text(5)),
+        // The unit declares it, so the `static` variable of the first unit is not meant.
+        ("outside", "int", |_| text(8)),
+    ]),
+];
+
+/// Names that hide each other. Each size or value is in `hiding.cpp`.
+const HIDING: Object = Object {
+    path: "print/hiding.hsaco",
+    words: &[],
+};
+
+#[rustfmt::skip]
+const HIDING_PLACES: &[Place] = &[
+    // Static members of a base class precede names around the class.
+    ("0", 0x2680, &[
+        ("sizeof(count)", "unsigned long", |_| text(6)),
+        ("sizeof(total)", "unsigned long", |_| text(7)),
+        ("sizeof(third)", "unsigned long", |_| text(8)),
+        ("sizeof(fourth)", "unsigned long", |_| text(9)),
+        ("sizeof(::fourth)", "unsigned long", |_| text(11)),
+    ]),
+    ("0", 0x13c0, &[
+        ("sizeof(level)", "unsigned long", |_| text(14)),
+        ("sizeof(lib::level)", "unsigned long", |_| text(14)),
+        ("sizeof(deep::level)", "unsigned long", |_| text(15)),
+        ("::level + 0", "unsigned int", |_| text(13)),
+    ]),
+    ("0", 0x27c8, &[("NEAR + 0", "unsigned int", |_| text(16))]),
+    ("0", 0x2878, &[("e + 0", "unsigned int", |_| text(18))]),
+    // In the lambda, and in the local class.
+    ("0", 0x2944, &[
+        ("K", "const int", |_| text(21)),
+        ("sizeof(st)", "unsigned long", |_| text(22)),
+        ("sizeof(own)", "unsigned long", |_| text(4)),
+        ("::K + 0", "unsigned int", |_| text(19)),
+    ]),
+    ("0", 0x2bac, &[
+        ("K", "const int", |_| text(21)),
+        ("sizeof(st)", "unsigned long", |_| text(22)),
+    ]),
+    ("0", 0x2db4, &[("N", "int", |_| text(27))]),
+    // A name of a template begins arguments only if it is no value.
+    ("0", 0x3028, &[
+        ("ONE + 1", "unsigned int", |_| text(24)),
+        ("ONE < 24 && 25 > ONE", "int", |_| text(1)),
+        ("ONE << 1", "unsigned int", |_| text(46)),
+        ("sizeof(size < 3 && 4 > x)", "unsigned long", |_| text(4)),
+        ("sizeof(this->size < 3)", "unsigned long", |_| text(4)),
+        ("(unsigned long)&::size<int>", "unsigned long", |_| text(LOAD + 0x2eac)),
+        ("(unsigned long)&q::ONE<2>", "unsigned long", |_| text(LOAD + 0x2f1c)),
+    ]),
+    ("0", 0x30b4, &[
+        ("size", "int", |_| text(29)),
+        ("size < 30 && 30 > size", "int", |_| text(1)),
+    ]),
+    ("0", 0x3134, &[
+        ("sizeof(Type)", "unsigned long", |_| text(4)),
+        ("sizeof(::Type)", "unsigned long", |_| text(24)),
     ]),
 ];
 
@@ -285,6 +349,7 @@ fn names_refer_to_the_nearest_entity() {
     check_places(&TYPE_UNITS, SCOPE_PLACES);
     check_places(&TEMPLATES, TEMPLATE_PLACES);
     check_places(&VARIABLES, VARIABLE_PLACES);
+    check_places(&HIDING, HIDING_PLACES);
 }
 
 /// Expressions that are wrong in a frame at an address of an object, and the messages.
@@ -300,8 +365,12 @@ const FAULTS: &[(&Object, &str, u64, &str, &str)] = &[
     (&OBJECT, "0", INSIDE, "sizeof(::Mine)", "there is no `::Mine` here; did you mean `Mine`?"),
     (&TEMPLATES, "1", 0x18ac, "variable", "`variable` is ambiguous: variable (_Z8variableIiE), variable (_Z8variableI4WideE)"),
     (&TEMPLATES, "0", 0x1ec8, "sizeof(U)", "there is no `U` here"),
-    (&VARIABLES, "0", 0x15f8, "level", "`level` is ambiguous: n::level, o::level, o::n::level"),
-    (&VARIABLES, "0", 0x1a50, "counter", "`counter` is ambiguous: counter (variables_a.cpp), counter (variables_b.cpp)"),
+    (&VARIABLES, "0", 0x1904, "level", "`level` is ambiguous: n::level, o::level, o::n::level"),
+    (&VARIABLES, "0", 0x1f50, "counter", "`counter` is ambiguous: counter (variables_a.cpp), counter (variables_b.cpp)"),
+    (&HIDING, "0", 0x2e74, "N", "`N` is ambiguous: N (a parameter of the template), Named::N"),
+    (&HIDING, "0", 0x1534, "inside", "`inside` is ambiguous: blocks::inside (line 132), blocks::inside (line 133)"),
+    (&HIDING, "0", 0x3134, "Type", "a type has no value; use `sizeof` or a cast, `(T) x`"),
+    (&HIDING, "0", 0x3028, "parameter<30>", "there is no `parameter<30>` here; did you mean `parameter<29>`?"),
 ];
 
 #[test]
