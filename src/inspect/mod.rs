@@ -7,12 +7,11 @@
 //! A complete example, with a code object and a [`Wave`](crate::wave::Wave) as a debugger has them at a stop. Here the wave is a snapshot:
 //!
 //! ```
-//! use hetdwarf::prelude::*;
-//! use hetdwarf::{arch::WaveSize, debug_info::types::TypeTable, display::Options};
-//! # let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
-//! # #[cfg(not(feature = "serde"))]
-//! # let wave = Snapshot::new("gfx1100", WaveSize::Wave32, 0);
 //! # #[cfg(feature = "serde")]
+//! # fn main() -> Result<(), hetdwarf::Error> {
+//! use hetdwarf::prelude::*;
+//! use hetdwarf::{debug_info::types::TypeTable, display::Options};
+//! # let file = std::fs::read("examples/demo/calls-O2.rocm.hsaco").unwrap();
 //! let wave = Snapshot::from_json(&std::fs::read("examples/demo/stop.json").unwrap())?;
 //! let object = CodeObject::parse(&file)?;
 //! let program = Program::load(&object)?;
@@ -32,7 +31,10 @@
 //!     // Where the lanes are that do not execute.
 //!     println!("  {:x?}", frame.lane_pcs()?.pcs().collect::<Vec<_>>());
 //! }
-//! # Ok::<(), hetdwarf::Error>(())
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "serde"))]
+//! # fn main() {}
 //! ```
 
 mod barrier;
