@@ -152,6 +152,11 @@ impl<'a> DebugInfo<'a> {
         self.target(die, die.attribute(DW_AT_type)?).ok()?
     }
 
+    /// Returns the entry in `DW_AT_import` of this entry itself.
+    pub(crate) fn imported(&self, die: &Die<'a>) -> Option<DieId> {
+        self.target(die, die.attribute(DW_AT_import)?).ok()?
+    }
+
     /// Returns the size of a type in bytes according to its own entry.
     pub(super) fn own_size(&self, die: &Die<'a>) -> Option<u64> {
         if die.tag() == DW_TAG_string_type {

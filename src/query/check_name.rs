@@ -18,7 +18,7 @@ use crate::arch::{
     AddressSpace, CodeAddress, Register, RegisterClass, ScratchAddressing, UnnumberedRegister,
     WaveSize,
 };
-use crate::debug_info::types::{TypeId, TypeKind, TypeTable};
+use crate::debug_info::types::{TypeId, TypeKind};
 use crate::debug_info::{DieId, Variable};
 use crate::nearest::Nearest;
 
@@ -33,7 +33,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         if let Some(variable) = self.scope.local(path) {
             return self.variable(&variable);
         }
-        // A program can have a variable with the name of a keyword, but not in another language of the same name.
+        // In another language, the name of a keyword can be a name of the program.
         let keyword = self.keyword(path);
         let reach = match keyword {
             Some(_) => Reach::Around,
@@ -49,8 +49,14 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             if let Some(member) = self.member_of_this(path)? {
                 return Ok(member);
             }
-            if is_member {
-                // The member is part of an object in the class, or the function is static.
+            if let Found::Entity(member, _) = &found
+                && is_member
+            {
+                if self.is_member_of_class(member, path)? {
+                    let what = "it is a member of a class of which the frame has no object, or which this unit only declares";
+                    return Err(self.error(QueryErrorKind::Unsupported(what)));
+                }
+                // The member belongs to another member of the class, which has a type without a name.
                 let is_other = |entity: Entity| entity.is_value() && entity != Entity::Member;
                 found = self.value_named(path, reach, &is_other)?;
             }
@@ -107,11 +113,22 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         found.map_err(self.fault())
     }
 
+    /// Returns true if objects of the class around a member have it, and not only an object inside them.
+    fn is_member_of_class(&mut self, member: &Named, path: &Path<'_>) -> Checked<bool> {
+        let class = self.names.class_of(member).map_err(self.fault())?;
+        let stop = self.scope.tree.frame.stop();
+        let info = stop.program().info();
+        let ty = info.read_type(&mut self.types.table, class, stop.meter());
+        let ty = ty.map_err(self.fault())?;
+        let mut nearest = Nearest::to(path.name);
+        Ok(find_member(&self.types.table, ty, path.name, &mut nearest).is_some())
+    }
+
     /// Returns the value of an entity, if it has one.
     fn entity(&mut self, named: &Named, path: &Path<'_>) -> Checked<Option<StepId>> {
         match named.entity {
             Entity::Enumerator { enumeration } => self.enumerator(enumeration, path.name),
-            Entity::Function => self.function(path, named.die),
+            Entity::Function => self.function(path, named),
             Entity::ValueParameter => self.constant_member(named.die).map(Some),
             Entity::Variable => {
                 let variable = self.scope.file_variable(named.die, path.name);
@@ -241,12 +258,14 @@ impl<'a> Checker<'_, '_, '_, 'a> {
 
     /// Returns the address of a function, if it has code.
     ///
-    /// * `entry`: a declaration or definition that the path names.
-    fn function(&mut self, path: &Path<'_>, entry: DieId) -> Checked<Option<StepId>> {
+    /// * `named`: a declaration or definition that the path names.
+    fn function(&mut self, path: &Path<'_>, named: &Named) -> Checked<Option<StepId>> {
+        let entry = named.die;
         let stop = self.scope.tree.frame.stop();
         let info = stop.program().info();
         let qualifier = info.completed_qualifier(entry);
-        let others = info.unit_ids().filter(|unit| *unit != entry.unit);
+        let others = info.unit_ids();
+        let others = others.filter(|unit| *unit != entry.unit && !named.is_static);
         for unit in core::iter::once(entry.unit).chain(others) {
             let is_there = self.names.has(unit, path).map_err(self.fault())?;
             if !is_there {
@@ -305,43 +324,46 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let Some(pointer) = self.types.class(value.ty).pointer() else {
             return Ok(None);
         };
-        let class = self.types.name(pointer.target);
-        // In `T::member`, `T` may be the name of this class.
-        let is_own =
-            path.scopes.is_empty() || start_of(path, class.trim_start_matches("const ")).is_some();
-        let mut nearest = Nearest::to(path.name);
-        let mut has = |table: &TypeTable, class: TypeId, name: &str| {
-            find_member(table, class, name, &mut nearest).is_some()
-        };
-        let is_found = has(&self.types.table, pointer.target, path.name);
-        // A lambda keeps the object of the function around it as a member. clang and gcc differ in its name.
-        let captured = ["this", "__this"];
-        let captured = captured
-            .into_iter()
-            .find(|name| has(&self.types.table, pointer.target, name));
-        if !is_own && captured.is_none() || path.is_absolute && path.scopes.is_empty() {
+        if path.is_absolute && path.scopes.is_empty() {
             return Ok(None);
         }
-        if !is_found && captured.is_none() {
+        let class = pointer.target;
+        let is_own = self.has_member(class, path);
+        // A lambda keeps the object of the function around it as a member. clang and gcc differ in its name.
+        let captured = ["this", "__this"].map(|name| Path {
+            is_absolute: false,
+            scopes: Vec::new(),
+            name,
+        });
+        let captured = captured.iter().find(|name| self.has_member(class, name));
+        if !is_own && captured.is_none() {
             return Ok(None);
         }
         let this = self.object(Action::Variable(value.clone()), value.ty, None);
-        let object = self.object(Action::Dereference(this), pointer.target, None);
-        if is_found && is_own {
+        let object = self.object(Action::Dereference(this), class, None);
+        let Some(captured) = captured.filter(|_| !is_own) else {
             return self.member(object, path.name).map(Some);
-        }
-        let Some(captured) = captured else {
-            return Ok(None);
         };
-        let outer = self.member(object, captured)?;
-        let Some(pointer) = self.types.class(self.ty(outer)).pointer() else {
-            return Ok(None);
-        };
-        if find_member(&self.types.table, pointer.target, path.name, &mut nearest).is_none() {
-            return Ok(None);
+        // A copy of the object is a member itself.
+        let mut outer = self.member(object, captured.name)?;
+        let mut class = self.ty(outer);
+        if let Some(pointer) = self.types.class(class).pointer() {
+            class = pointer.target;
+            outer = self.object(Action::Dereference(outer), class, None);
         }
-        let object = self.object(Action::Dereference(outer), pointer.target, None);
-        self.member(object, path.name).map(Some)
+        match self.has_member(class, path) {
+            true => self.member(outer, path.name).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Returns true if a class has the member that a path names. In `T::member`, `T` may be the name of this class.
+    fn has_member(&self, class: TypeId, path: &Path<'_>) -> bool {
+        let name = self.types.name(class);
+        let is_own =
+            path.scopes.is_empty() || start_of(path, name.trim_start_matches("const ")).is_some();
+        let mut nearest = Nearest::to(path.name);
+        is_own && find_member(&self.types.table, class, path.name, &mut nearest).is_some()
     }
 
     /// Returns consecutive registers with their names in assembly language, such as `v[42:43]`. Two are an integer of 64 bits, and more are an array

@@ -28,6 +28,8 @@ pub(super) struct Level {
     /// The base classes of a class.
     pub(super) bases: Bases,
     pub(super) is_body: bool,
+    /// True for a class that its unit only declares.
+    pub(super) is_declaration: bool,
 }
 
 /// The place of an entity relative to the frame. The least one is preferred.
@@ -94,6 +96,7 @@ impl Level {
             name: names.scope_name(Some(number)).filter(|_| !is_body),
             bases: Bases::default(),
             is_body,
+            is_declaration: false,
         }
     }
 
@@ -104,6 +107,7 @@ impl Level {
             name: Some(name),
             bases: Bases::default(),
             is_body: false,
+            is_declaration: false,
         }
     }
 }

@@ -8,10 +8,11 @@ use gimli::DwTag;
 use gimli::constants::{
     DW_AT_declaration, DW_AT_enum_class, DW_AT_export_symbols, DW_AT_external, DW_AT_name,
     DW_AT_specification, DW_TAG_base_type, DW_TAG_class_type, DW_TAG_constant,
-    DW_TAG_enumeration_type, DW_TAG_enumerator, DW_TAG_inheritance, DW_TAG_inlined_subroutine,
-    DW_TAG_member, DW_TAG_module, DW_TAG_namespace, DW_TAG_structure_type, DW_TAG_subprogram,
-    DW_TAG_template_alias, DW_TAG_template_type_parameter, DW_TAG_template_value_parameter,
-    DW_TAG_typedef, DW_TAG_union_type, DW_TAG_unspecified_type, DW_TAG_variable,
+    DW_TAG_enumeration_type, DW_TAG_enumerator, DW_TAG_imported_declaration, DW_TAG_inheritance,
+    DW_TAG_inlined_subroutine, DW_TAG_member, DW_TAG_module, DW_TAG_namespace,
+    DW_TAG_structure_type, DW_TAG_subprogram, DW_TAG_template_alias,
+    DW_TAG_template_type_parameter, DW_TAG_template_value_parameter, DW_TAG_typedef,
+    DW_TAG_union_type, DW_TAG_unspecified_type, DW_TAG_variable,
 };
 
 use super::name_scope::{
@@ -41,7 +42,7 @@ struct Open {
 }
 
 impl<'a> NameReader<'_, 'a> {
-    /// Adds the scope of an entry. Returns None for a namespace or class without a name, whose names belong to the enclosing scope.
+    /// Adds the scope of an entry. Returns None for a namespace or enumeration without a name, whose names belong to the enclosing scope.
     ///
     /// * `name`: the name in the entry itself. For a function or class, it may be in another entry.
     fn open(
@@ -52,7 +53,6 @@ impl<'a> NameReader<'_, 'a> {
         outer: Option<ScopeNumber>,
         names: &mut UnitNames<'a>,
     ) -> Result<Option<ScopeNumber>> {
-        let is_body = kind == ScopeKind::Body;
         let name = match name.cloned() {
             None if die.tag() == DW_TAG_subprogram || kind == ScopeKind::Class => {
                 self.meter.work(PER_NAME)?;
@@ -60,8 +60,11 @@ impl<'a> NameReader<'_, 'a> {
             }
             name => name,
         };
-        let Some(name) = name.or_else(|| is_body.then(Cow::default)) else {
-            return Ok(None);
+        let (name, kind) = match (name, kind) {
+            (Some(name), kind) => (name, kind),
+            (None, ScopeKind::Body) => (Cow::default(), kind),
+            (None, ScopeKind::Class) => (Cow::default(), ScopeKind::NamelessClass),
+            (None, _) => return Ok(None),
         };
         self.hold(&name)?;
         self.meter.hold_all::<NamedScope<'a>>(2)?;
@@ -73,6 +76,39 @@ impl<'a> NameReader<'_, 'a> {
             scope.bases.push(definition);
         }
         Ok(Some(scope))
+    }
+
+    fn add(&self, name: Cow<'a, str>, named: Named, names: &mut UnitNames<'a>) -> Result<()> {
+        self.meter.charge_bytes(name.len())?;
+        self.hold(&name)?;
+        self.meter.hold_all::<Named>(2)?;
+        names.named.entry(name).or_default().push(named);
+        Ok(())
+    }
+
+    /// Adds the name of an entity that a using-declaration brings into a scope: `using a::x`. A namespace alias has a name of its own, and is not added.
+    fn using(
+        &self,
+        die: &Die<'a>,
+        scope: Option<ScopeNumber>,
+        names: &mut UnitNames<'a>,
+    ) -> Result<()> {
+        self.meter.work(PER_NAME)?;
+        let target = self
+            .info
+            .imported(die)
+            .filter(|_| die.attribute(DW_AT_name).is_none());
+        let target = target.filter(|target| target.unit == die.id().unit);
+        let Some(target) = target.and_then(|target| self.info.die(target).ok()) else {
+            return Ok(());
+        };
+        let name = target
+            .attribute(DW_AT_name)
+            .and_then(|name| self.info.string_of(&target, name));
+        if let (Some(entity), Some(name)) = (entity_of(target.tag(), None), name) {
+            self.add(name, named(&target, entity, scope), names)?;
+        }
+        Ok(())
     }
 
     /// Returns the class of a base class. It can be given as a typedef or as a declaration of a class in a type unit.
@@ -145,6 +181,9 @@ impl<'a> NameReader<'_, 'a> {
                 .filter(|_| entity.is_some() || is_scope);
             let name = name.and_then(|name| self.info.string_of(die, name));
             let name = name.filter(|name| !name.is_empty());
+            if tag == DW_TAG_imported_declaration {
+                self.using(die, scope, &mut names)?;
+            }
             if tag == DW_TAG_inheritance
                 && let Some(class) = scope.and_then(|scope| names.scopes.get_mut(scope))
                 && let Some(base) = self.base(die)?
@@ -173,11 +212,7 @@ impl<'a> NameReader<'_, 'a> {
                 })?;
             }
             if let (Some(entity), Some(name)) = (entity, name) {
-                self.meter.charge_bytes(name.len())?;
-                self.hold(&name)?;
-                self.meter.hold_all::<Named>(2)?;
-                let named = named(die, entity, scope);
-                names.named.entry(name).or_default().push(named);
+                self.add(name, named(die, entity, scope), &mut names)?;
             }
         }
         Ok(names)

@@ -72,6 +72,9 @@ pub(super) enum ScopeKind {
     InlineNamespace,
     /// A structure, class or union.
     Class,
+    /// A class without a name, such as the class of a lambda. Its types and enumerators belong to the enclosing scope as well. So do its members, if
+    /// this scope is a class.
+    NamelessClass,
     /// An enumeration whose enumerators have to be qualified.
     ScopedEnumeration,
     /// An enumeration whose enumerators belong to the enclosing scope as well.
@@ -194,11 +197,15 @@ impl<'a> UnitNames<'a> {
             return Some(String::new());
         };
         let innermost = self.scopes.get(innermost)?;
+        if innermost.kind == ScopeKind::NamelessClass {
+            return None;
+        }
         let is_local = self.local_to(innermost.outer).is_some();
         if is_local || innermost.depth >= DEEPEST {
             return None;
         }
-        let mut names: Vec<&str> = self.around(scope).map(|(_, scope)| &*scope.name).collect();
+        let names = self.around(scope).map(|(_, scope)| &*scope.name);
+        let mut names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
         names.reverse();
         Some(names.join("::"))
     }
@@ -237,19 +244,42 @@ impl<'a> UnitNames<'a> {
         }
     }
 
+    /// Returns the scopes that an entity belongs to: its own, and those around an enumeration or a class without a name.
+    fn scopes_of(&self, named: &Named) -> Vec<Option<ScopeNumber>> {
+        let mut scopes = vec![named.scope];
+        let mut next = named.scope;
+        while let Some(scope) = next.and_then(|scope| self.scopes.get(scope)) {
+            let outer = scope.outer.and_then(|outer| self.scopes.get(outer));
+            let is_class = |scope: &NamedScope<'_>| {
+                matches!(scope.kind, ScopeKind::Class | ScopeKind::NamelessClass)
+            };
+            let is_shared = scope.kind == ScopeKind::Enumeration
+                || scope.kind == ScopeKind::NamelessClass
+                    && (named.entity != Entity::Member || outer.is_some_and(is_class));
+            if !is_shared {
+                break;
+            }
+            next = scope.outer;
+            scopes.push(next);
+        }
+        scopes
+    }
+
+    /// Returns the entry of the class that a member belongs to.
+    pub(super) fn class_of(&self, named: &Named) -> Option<DieId> {
+        let mut around = self.around(named.scope);
+        let class = around.find(|(_, scope)| scope.kind != ScopeKind::NamelessClass);
+        class.map(|(_, scope)| scope.entry)
+    }
+
     /// Returns the scopes from which a path leads to an entity: those outside the scopes in the path. There is none if the path names something else.
     pub(super) fn starts(&self, named: &Named, path: &Path<'_>) -> Vec<Option<ScopeNumber>> {
         let wanted = path.scopes.join("::");
-        let outside = named
-            .scope
-            .and_then(|scope| self.scopes.get(scope))
-            .filter(|scope| scope.kind == ScopeKind::Enumeration)
-            .map(|scope| scope.outer);
         let mut starts = Vec::new();
         if named.entity.is_template_parameter() && (path.is_absolute || !path.scopes.is_empty()) {
             return starts;
         }
-        for first in core::iter::once(named.scope).chain(outside) {
+        for first in self.scopes_of(named) {
             // All inline namespaces may be left out together.
             for skips_inline in [false, true] {
                 let mut next = self.outside(first, &wanted, skips_inline);

@@ -187,6 +187,11 @@ impl<'d, 'a> Names<'d, 'a> {
         })
     }
 
+    /// Returns the entry of the class that a member belongs to.
+    pub(super) fn class_of(&mut self, named: &Named) -> Result<Option<DieId>> {
+        Ok(self.unit(named.die.unit)?.class_of(named))
+    }
+
     /// Returns the full name of an entity that was found.
     fn described(&mut self, found: &Found, path: &Path<'_>) -> Option<String> {
         let Found::Entity(named, _) = found else {
@@ -207,7 +212,7 @@ impl<'d, 'a> Names<'d, 'a> {
     }
 
     /// Returns the units that must be read before a name is final: of the function, of the function that it is inlined from, and of the classes.
-    /// If a class is in a type unit, its types can be in any type unit.
+    /// If a class is in a type unit, its types can be in any type unit. A class that is only declared is defined in any unit.
     fn own_units(&self, levels: &[Level], frame: &NameScopes) -> Vec<UnitId> {
         // The abstract instance of a function precedes the function.
         let entries = frame.functions.iter();
@@ -220,9 +225,12 @@ impl<'d, 'a> Names<'d, 'a> {
         let mut seen = BTreeSet::new();
         let mut own: Vec<UnitId> = units.filter(|unit| seen.insert(*unit)).collect();
         let is_type_unit = |unit: &UnitId| self.info.is_type_unit(*unit);
-        if own.iter().any(is_type_unit) {
+        let has_type_unit = own.iter().any(is_type_unit);
+        // A class is declared without its members if its virtual functions are in another unit.
+        let is_incomplete = levels.iter().any(|level| level.is_declaration);
+        if has_type_unit || is_incomplete {
             let others = self.info.unit_ids().filter(|unit| !seen.contains(unit));
-            own.extend(others.filter(is_type_unit));
+            own.extend(others.filter(|unit| is_incomplete || is_type_unit(unit)));
         }
         own
     }
@@ -251,6 +259,20 @@ impl<'d, 'a> Names<'d, 'a> {
                 let beside = names.scope_name(Some(number));
                 let beside =
                     beside.filter(|_| level.is_body && names.language == Some(DW_LANG_Rust));
+                let own = names.scopes.get(number);
+                let name = own.map_or(String::new(), |scope| scope.name.clone().into_owned());
+                let class = own.map(|scope| scope.entry);
+                let class = class
+                    .filter(|_| !level.is_body)
+                    .and_then(|class| self.info.die(class).ok());
+                level.is_declaration = class.is_some_and(|class| {
+                    class.flag(DW_AT_declaration) && self.info.definition(&class).is_none()
+                });
+                let class = match level.is_declaration {
+                    true => self.defined_class(&level, &name)?,
+                    false => None,
+                };
+                let (unit, number) = class.unwrap_or((unit, number));
                 level.bases = self.bases(unit, number)?;
                 levels.push(level);
                 levels.extend(beside.filter(|name| !name.is_empty()).map(Level::named));
@@ -309,6 +331,27 @@ impl<'d, 'a> Names<'d, 'a> {
             }
         }
         Ok(found)
+    }
+
+    /// Returns the definition of a class that is declared in a level, in any unit.
+    fn defined_class(
+        &mut self,
+        level: &Level,
+        name: &str,
+    ) -> Result<Option<(UnitId, ScopeNumber)>> {
+        for unit in self.info.unit_ids().filter(|_| level.name.is_some()) {
+            self.meter.work(PER_ENTRY)?;
+            let names = self.unit(unit)?;
+            for class in names.named.get(name).into_iter().flatten() {
+                let scopes = names.by_entry.get(&class.die.offset);
+                if let Some(scopes) = scopes.filter(|_| !class.is_declaration)
+                    && names.scope_name(Some(scopes.own)) == level.name
+                {
+                    return Ok(Some((unit, scopes.own)));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the direct and indirect base classes of a class.

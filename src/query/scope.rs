@@ -162,8 +162,13 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         if info.die(entry).is_ok_and(|die| has_value(&die)) {
             return Ok(None);
         }
+        // gcc writes a variable without a location, which an entry of another unit completes.
+        let is_complete = |variable: &Variable<'_>| {
+            let has_value = variable.location.is_some() || variable.const_value.is_some();
+            !variable.is_declaration && has_value
+        };
         let own = self.global(entry.unit, is_it)?;
-        if own.as_ref().is_some_and(|own| !own.is_declaration) {
+        if own.as_deref().is_some_and(is_complete) {
             return Ok(own);
         }
         let linkage_name = info.linkage_name_of(entry);
@@ -173,7 +178,7 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
             _ => variable.scope.as_deref() == qualifier.as_deref(),
         };
         let is_definition = |variable: &Variable<'_>| {
-            !variable.is_declaration
+            is_complete(variable)
                 && is_named(variable)
                 && (info.is_instance_of(variable.die, entry)
                     || is_same(variable) && is_external(info, variable))

@@ -106,7 +106,12 @@ fn first(rest: &str) -> Result<(Token<'_>, usize), QueryErrorKind> {
         let (bytes, length) = literal::quoted(rest, '\'')?;
         return match bytes.as_slice() {
             [byte] => Ok((Token::Character(*byte), length)),
-            _ => Err(syntax("one character of one byte", "several, or none")),
+            // gdb's notation for a name that is no identifier.
+            [_, _, ..] => match rest.get(1..length.saturating_sub(1)) {
+                Some(name) if !name.contains('\\') => Ok((Token::Name(name), length)),
+                _ => Err(syntax("one character of one byte", "several")),
+            },
+            [] => Err(syntax("one character of one byte", "none")),
         };
     }
     if start == '"' {

@@ -199,6 +199,7 @@ const TEMPLATE_PLACES: &[Place] = &[
         // Spaces in the name of an instance do not matter. The class has a base class of 8 bytes, `c` and `part`, in dwords.
         ("sizeof(Box<Wide,5>)", "unsigned long", |_| text(32)),
         ("sizeof(struct Box < Wide , 5 >)", "unsigned long", |_| text(32)),
+        ("sizeof('Box<Wide, 5>')", "unsigned long", |_| text(32)),
         ("sizeof(Box<Wide, 5>::Part)", "unsigned long", |_| text(15)),
         ("Box<Wide, 5>::INNER + 0", "unsigned int", |_| text(6)),
         ("(unsigned long)&function<T, -4>", "unsigned long", |_| text(LOAD + 0x1f08)),
@@ -332,6 +333,43 @@ const HIDING_PLACES: &[Place] = &[
     ]),
 ];
 
+/// Classes without a name, using-declarations, and a class that is defined in another unit. The variables are at the addresses that llvm-nm shows:
+/// `len`, `cap`, `a::v`, `b::w`, `inner::x`, `nested`, `Base::st` and `Key::kst`.
+const NAMELESS: Object = Object {
+    path: "print/nameless.hsaco",
+    words: &[
+        (0x5048, 5),
+        (0x504c, 6),
+        (0x5050, 7),
+        (0x505c, 11),
+        (0x5060, 12),
+        (0x5064, 13),
+        (0x507c, 19),
+        (0x5080, 20),
+    ],
+};
+
+#[rustfmt::skip]
+const NAMELESS_PLACES: &[Place] = &[
+    // The members of `first` and `second` have a structure in the function, and `nested` belongs to `part`.
+    ("0", 0x27d0, &[
+        ("len", "int", |_| text(5)),
+        ("nested", "int", |_| text(13)),
+        ("&m == &this->m", "int", |_| text(1)),
+        ("&joined == &this->joined", "int", |_| text(1)),
+    ]),
+    ("0", 0x28e8, &[("inner::x", "int", |_| text(12))]),
+    ("0", 0x19f4, &[
+        ("v", "int", |_| text(7)),
+        ("w", "int", |_| text(11)),
+        ("sizeof(t)", "unsigned long", |_| text(9)),
+    ]),
+    ("0", 0x1b08, &[
+        ("st", "int", |_| text(19)),
+        ("kst", "int", |_| text(20)),
+    ]),
+];
+
 fn check_places(object: &Object, places: &[Place]) {
     for (frame, pc, rows) in places {
         let texts = rows.iter().map(|(text, ..)| *text);
@@ -350,6 +388,7 @@ fn names_refer_to_the_nearest_entity() {
     check_places(&TEMPLATES, TEMPLATE_PLACES);
     check_places(&VARIABLES, VARIABLE_PLACES);
     check_places(&HIDING, HIDING_PLACES);
+    check_places(&NAMELESS, NAMELESS_PLACES);
 }
 
 /// Expressions that are wrong in a frame at an address of an object, and the messages.
@@ -367,6 +406,9 @@ const FAULTS: &[(&Object, &str, u64, &str, &str)] = &[
     (&TEMPLATES, "0", 0x1ec8, "sizeof(U)", "there is no `U` here"),
     (&VARIABLES, "0", 0x1904, "level", "`level` is ambiguous: n::level, o::level, o::n::level"),
     (&VARIABLES, "0", 0x1f50, "counter", "`counter` is ambiguous: counter (variables_a.cpp), counter (variables_b.cpp)"),
+    (&NAMELESS, "0", 0x2d0c, "m", "it is a member of a class of which the frame has no object, or which this unit only declares"),
+    (&NAMELESS, "0", 0x1b08, "km", "it is a member of a class of which the frame has no object, or which this unit only declares"),
+    (&NAMELESS, "0", 0x28e8, "Nope::x", "there is no `Nope::x` here; did you mean `x`?"),
     (&HIDING, "0", 0x2e74, "N", "`N` is ambiguous: N (a parameter of the template), Named::N"),
     (&HIDING, "0", 0x1534, "inside", "`inside` is ambiguous: blocks::inside (line 132), blocks::inside (line 133)"),
     (&HIDING, "0", 0x3134, "Type", "a type has no value; use `sizeof` or a cast, `(T) x`"),

@@ -28,7 +28,7 @@ const FAULTS: &[Fault] = &[
     ("copy.1", "syntax", 4, "found a number"),
     ("id ? 1", "syntax", 6, "expected `:`"),
     ("08 + id", "syntax", 0, "expected a number, found `08`"),
-    ("id + 'ab'", "syntax", 5, "one character"),
+    ("id + ''", "syntax", 5, "one character"),
     ("id # 3", "syntax", 3, "`#`"),
     ("99999999999999999999", "syntax", 0, "at most 64 bits"),
     ("lokal#0x10", "syntax", 0, "address space"),
