@@ -120,8 +120,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let info = stop.program().info();
         let ty = info.read_type(&mut self.types.table, class, stop.meter());
         let ty = ty.map_err(self.fault())?;
-        let mut nearest = Nearest::to(path.name);
-        Ok(find_member(&self.types.table, ty, path.name, &mut nearest).is_some())
+        Ok(self.has_member(ty, &Path::of(path.name)))
     }
 
     /// Returns the value of an entity, if it has one.
@@ -310,12 +309,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
 
     /// Returns the member of the function's class that a path names.
     fn member_of_this(&mut self, path: &Path<'_>) -> Checked<Option<StepId>> {
-        let this = Path {
-            is_absolute: false,
-            scopes: Vec::new(),
-            name: "this",
-        };
-        let Some(variable) = self.scope.local(&this) else {
+        let Some(variable) = self.scope.local(&Path::of("this")) else {
             return Ok(None);
         };
         let Some(value) = self.scope.value(&variable, &mut self.types.table) else {
@@ -330,11 +324,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let class = pointer.target;
         let is_own = self.has_member(class, path);
         // A lambda keeps the object of the function around it as a member. clang and gcc differ in its name.
-        let captured = ["this", "__this"].map(|name| Path {
-            is_absolute: false,
-            scopes: Vec::new(),
-            name,
-        });
+        let captured = ["this", "__this"].map(Path::of);
         let captured = captured.iter().find(|name| self.has_member(class, name));
         if !is_own && captured.is_none() {
             return Ok(None);

@@ -121,11 +121,7 @@ pub(super) fn instance(
     scope: &Scope<'_, '_, '_>,
     names: &mut Names<'_, '_>,
 ) -> Result<Option<String>> {
-    let path = Path {
-        is_absolute: false,
-        scopes: Vec::new(),
-        name: template,
-    };
+    let path = Path::of(template);
     let is_value = |named: &Named| {
         let is_function = named.entity == Entity::Function;
         named.entity.is_value() && !named.entity.is_type() && !is_function
@@ -207,11 +203,7 @@ impl Checker<'_, '_, '_, '_> {
             return Err(unknown(words.join(" "), Vec::new(), offset));
         };
         for name in *names {
-            let path = Path {
-                is_absolute: false,
-                scopes: Vec::new(),
-                name,
-            };
+            let path = Path::of(name);
             let is_base = |named: &Named| named.entity == Entity::Type(None);
             let found = self
                 .names

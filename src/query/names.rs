@@ -70,7 +70,7 @@ pub(super) struct Names<'d, 'a> {
     meter: &'d Meter,
     /// The units that were read. A malformed unit has only the names before the fault.
     units: BTreeMap<UnitId, UnitNames<'a>>,
-    /// The unit that is searched first.
+    /// The unit of the frame's function.
     first: Option<UnitId>,
     /// The scopes of the frame, once they were needed.
     levels: Option<Rc<[Level]>>,

@@ -150,6 +150,17 @@ pub(super) struct Path<'t> {
     pub(super) name: &'t str,
 }
 
+impl<'t> Path<'t> {
+    /// Returns the path of a name without scopes.
+    pub(super) const fn of(name: &'t str) -> Path<'t> {
+        Path {
+            is_absolute: false,
+            scopes: Vec::new(),
+            name,
+        }
+    }
+}
+
 impl core::fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         if self.is_absolute {
