@@ -10,7 +10,7 @@ use core::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use super::address::FrameAddress;
 use super::index::{FrameIndex, KnownRow, RowSource};
@@ -105,6 +105,9 @@ pub struct CallStack<'c, 'a> {
     nesting: Cell<u16>,
 }
 
+/// The number of registers in all frames for which there is room from the start.
+const USUAL_REGISTERS: usize = 32;
+
 /// The row of a frame, and the correction that was applied to it.
 type CorrectedRow<'a> = (Option<Arc<KnownRow<'a>>>, Option<Arc<Correction>>);
 
@@ -180,7 +183,7 @@ pub(crate) fn unwind_corrected<'c, 'a>(
         frames: Vec::new(),
         stopped: Stopped::NoCfi,
         error: None,
-        found: RefCell::default(),
+        found: RefCell::new(HashMap::with_capacity(USUAL_REGISTERS)),
         assumed_exec: Cell::new(false),
         nesting: Cell::new(0),
     };

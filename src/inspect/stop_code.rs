@@ -32,6 +32,8 @@ pub(super) struct StopCode<'p, 'a> {
     meter: &'p Meter,
     /// The lanes of all frames, located on first use.
     lanes: OnceCell<Result<StopLanes>>,
+    /// The lanes that are in a frame, one bit per lane. `None` if this is unknown for a lane.
+    started: OnceCell<Option<u64>>,
 }
 
 impl<'p, 'a> StopCode<'p, 'a> {
@@ -49,6 +51,7 @@ impl<'p, 'a> StopCode<'p, 'a> {
             load_address,
             meter,
             lanes: OnceCell::new(),
+            started: OnceCell::new(),
         }
     }
 
@@ -100,19 +103,15 @@ impl Corrections for StopCode<'_, '_> {
 
     fn exec(&self, level: usize) -> Option<CallerExec> {
         let found = self.lanes().ok()?;
-        let WaveRef(wave) = self.wave;
-        let mut mask = 0;
-        for lane in wave.wave_size().all_lanes() {
-            match state_in(found, level, lane)? {
-                LaneState::Active => mask |= lane.bit(),
-                LaneState::Waiting { .. } | LaneState::Elsewhere => {}
-                LaneState::Unknown(_) => return None,
-            }
-        }
-        let return_address = found.frames.get(level).map(|frame| frame.pc);
+        let frame = found.frames.get(level);
+        let mask = match frame {
+            Some(frame) => frame.active(),
+            // Every started lane is in an inner frame, and therefore at the call in this one.
+            None => *self.started.get_or_init(|| found.started()),
+        };
         Some(CallerExec {
-            mask,
-            return_address,
+            mask: mask?,
+            return_address: frame.map(|frame| frame.pc),
         })
     }
 }

@@ -40,6 +40,14 @@ pub enum LaneState {
 }
 
 impl LaneState {
+    pub(super) fn is_elsewhere(self) -> bool {
+        matches!(self, LaneState::Elsewhere)
+    }
+
+    pub(super) fn is_unknown(self) -> bool {
+        matches!(self, LaneState::Unknown(_))
+    }
+
     /// Returns the known facts about a waiting lane.
     #[must_use]
     pub const fn waiting(self) -> Option<Waiting> {
@@ -76,9 +84,16 @@ impl FrameLanes {
     /// Returns the lanes whose state satisfies `is_one`, one bit per lane.
     #[must_use]
     pub fn lanes_that(&self, is_one: impl Fn(LaneState) -> bool) -> u64 {
-        let lanes = (0_u32..).zip(&self.lanes);
-        let chosen = lanes.filter(|(_, lane)| is_one(**lane));
-        chosen.fold(0, |mask, (n, _)| mask | 1_u64.checked_shl(n).unwrap_or(0))
+        let from_last = self.lanes.iter().rev();
+        from_last.fold(0, |mask, lane| mask << 1 | u64::from(is_one(*lane)))
+    }
+
+    /// Returns the lanes at the program counter, one bit per lane. Returns `None` if the state of a lane is unknown.
+    pub(crate) fn active(&self) -> Option<u64> {
+        match self.lanes_that(LaneState::is_unknown) {
+            0 => Some(self.lanes_that(|state| matches!(state, LaneState::Active))),
+            _ => None,
+        }
     }
 }
 
@@ -91,6 +106,20 @@ pub struct StopLanes {
 }
 
 impl StopLanes {
+    /// Returns the lanes that are in a frame, one bit per lane. Returns `None` if this is unknown for a lane.
+    pub(crate) fn started(&self) -> Option<u64> {
+        let (mut started, mut outside) = (0, u64::MAX);
+        for frame in &self.frames {
+            if outside & frame.lanes_that(LaneState::is_unknown) != 0 {
+                return None;
+            }
+            let inside = frame.lanes_that(|state| !state.is_elsewhere());
+            started |= inside;
+            outside &= !inside;
+        }
+        Some(started)
+    }
+
     /// Returns the place of a lane: the frame, counted from the innermost, and its state there. A lane that is in no
     /// frame was never started.
     #[must_use]

@@ -199,9 +199,9 @@ impl<'a> LaneFlow<'a> {
         let mut at = pc;
         loop {
             let frame = self.frame(&contents, at, lanes, meter)?;
-            let others = frame.lanes_that(|state| state == LaneState::Elsewhere);
+            let others = frame.lanes_that(LaneState::is_elsewhere);
             let missing = others & lanes.started;
-            lanes.unsure = frame.lanes_that(|state| matches!(state, LaneState::Unknown(_)));
+            lanes.unsure = frame.lanes_that(LaneState::is_unknown);
             let entered = all & !others & !lanes.unsure;
             frames.push(frame);
             if missing == 0 {

@@ -84,7 +84,8 @@ impl Tree {
             search: None,
         };
         // Each branch is completed before the next one.
-        let mut work = vec![root];
+        let mut work = Vec::with_capacity(8);
+        work.push(root);
         while let Some(mut visit) = work.pop() {
             if let Some((place, bit)) = visit.decision {
                 decisions.go_on(visit.depth.saturating_sub(1), place, bit);

@@ -105,11 +105,11 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         // Only the four next inner frames are compared: real recursion moves the CFA, and a longer cycle ends at the limit of frames.
         for _ in 0..4 {
             let Some(here) = frame else { return false };
+            let returns_to_same_place =
+                |known: &Activation<'a>| known.return_address.as_ref() == Some(return_address);
             if here.code_address() == self.code_address()
+                && here.activation().is_some_and(returns_to_same_place)
                 && here.cfa().is_ok_and(|other| other == cfa)
-                && here
-                    .activation()
-                    .is_some_and(|known| known.return_address.as_ref() == Some(return_address))
             {
                 return true;
             }
