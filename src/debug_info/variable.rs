@@ -20,10 +20,11 @@ use crate::arch::MemorySpace;
 use crate::error::{Error, Result};
 use crate::eval::LocationAttribute;
 use crate::meter::Meter;
+use gimli::DwOp;
 use gimli::constants::{
     DW_AT_abstract_origin, DW_AT_artificial, DW_AT_const_value, DW_AT_declaration, DW_AT_endianity,
-    DW_AT_location, DW_AT_name, DW_AT_specification, DW_AT_start_scope, DW_TAG_constant,
-    DW_TAG_formal_parameter, DW_TAG_inlined_subroutine,
+    DW_AT_location, DW_AT_name, DW_AT_specification, DW_AT_start_scope, DW_OP_GNU_addr_index,
+    DW_OP_addr, DW_OP_addrx, DW_TAG_constant, DW_TAG_formal_parameter, DW_TAG_inlined_subroutine,
 };
 
 /// The kind of the variable.
@@ -107,6 +108,21 @@ pub struct Variable<'a> {
     pub unsupported: Option<&'static str>,
     /// The reason why an attribute of the entry is missing here.
     pub problem: Option<Error>,
+}
+
+impl Variable<'_> {
+    /// Returns true if the location is the same in every frame: an address, no location or a constant.
+    pub(crate) fn is_same_in_every_frame(&self) -> bool {
+        match &self.location {
+            Some(LocationAttribute::Expression(expression)) => {
+                let addresses = [DW_OP_addr, DW_OP_addrx, DW_OP_GNU_addr_index];
+                let first = expression.bytes.first().copied().map(DwOp);
+                first.is_some_and(|first| addresses.contains(&first))
+            }
+            Some(LocationAttribute::List { .. }) => false,
+            None => true,
+        }
+    }
 }
 
 fn owned(variables: Vec<Arc<Variable<'_>>>) -> Vec<Variable<'_>> {
@@ -398,13 +414,40 @@ impl<'a> DebugInfo<'a> {
     /// # Errors
     /// If there is no entry.
     pub(crate) fn constant_member(&self, id: DieId, meter: &Meter) -> Result<Variable<'a>> {
-        pay_for_variable(meter)?;
-        let variable = self.variable(&self.die(id)?, meter);
-        pay_for_names(meter, &variable)?;
         Ok(Variable {
             kind: VariableKind::Constant,
-            ..variable
+            ..self.paid_variable(&self.die(id)?, meter)?
         })
+    }
+
+    /// Returns the parameter, variable or constant with a name that a function or block itself declares, not an inner block.
+    ///
+    /// # Errors
+    /// If there is no entry.
+    pub(crate) fn declared_in(
+        &self,
+        scope: DieId,
+        name: &str,
+        meter: &Meter,
+    ) -> Result<Option<Variable<'a>>> {
+        let mut children = self.children(scope)?;
+        while let Some(child) = children.next(meter)? {
+            let known = child
+                .attribute(DW_AT_name)
+                .filter(|_| is_object(child.tag()));
+            let known = known.and_then(|known| self.string_of(&child, known));
+            if known.as_deref() == Some(name) {
+                return self.paid_variable(&child, meter).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn paid_variable(&self, die: &Die<'a>, meter: &Meter) -> Result<Variable<'a>> {
+        pay_for_variable(meter)?;
+        let variable = self.variable(die, meter);
+        pay_for_names(meter, &variable)?;
+        Ok(variable)
     }
 
     /// Reads the variable, parameter or constant `die`; its scope is left to the caller.

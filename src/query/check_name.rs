@@ -25,6 +25,9 @@ use crate::nearest::Nearest;
 /// HIP's variables for the position of a work-item, which code objects do not contain.
 const BUILT_IN: [&str; 4] = ["threadIdx", "blockIdx", "blockDim", "gridDim"];
 
+const OF_FUNCTION_AROUND: &str =
+    "it is a variable of the function around this one, and no frame near this one has it";
+
 const TYPE_WITHOUT_VALUE: &str = "a type has no value; use `sizeof` or a cast, `(T) x`";
 
 impl<'a> Checker<'_, '_, '_, 'a> {
@@ -40,10 +43,11 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             None => Reach::Program,
         };
         let mut found = self.value_named(path, reach, &|entity| entity.is_value())?;
-        let is_around = |found: &Found| {
-            let distance = found.rank().map(|rank| rank.distance);
-            distance.is_some_and(|distance| distance.level().is_some())
-        };
+        let level = |found: &Found| found.rank()?.distance.level();
+        let is_around = |found: &Found| level(found).is_some();
+        if let Some(step) = self.variable_around(path, level(&found).map(|(number, _)| number))? {
+            return Ok(step);
+        }
         let is_member = matches!(&found, Found::Entity(named, _) if named.entity == Entity::Member);
         if is_member || !is_around(&found) {
             if let Some(member) = self.member_of_this(path)? {
@@ -140,6 +144,36 @@ impl<'a> Checker<'_, '_, '_, 'a> {
                 Err(self.error(QueryErrorKind::Unsupported(TYPE_WITHOUT_VALUE)))
             }
             Entity::Member => Ok(None),
+        }
+    }
+
+    /// Returns the variable of a function around the frame's, such as the function of a lambda, if no other entity is nearer.
+    ///
+    /// * `other`: the scope of the nearest other entity with the name, counted from the innermost.
+    fn variable_around(
+        &mut self,
+        path: &Path<'_>,
+        other: Option<usize>,
+    ) -> Checked<Option<StepId>> {
+        if path.is_absolute || !path.scopes.is_empty() {
+            return Ok(None);
+        }
+        let nearer = other.unwrap_or(usize::MAX);
+        let frame = self.scope.name_scopes();
+        let found = self.names.variable_around(path.name, frame, nearer);
+        match found.map_err(self.fault())? {
+            Some(variable) if variable.is_same_in_every_frame() => {
+                self.variable(&Arc::new(variable)).map(Some)
+            }
+            Some(_) => Err(match self.scope.other_frame(path) {
+                None => self.error(QueryErrorKind::Unsupported(OF_FUNCTION_AROUND)),
+                frame => self.error(QueryErrorKind::UnknownName {
+                    name: path.to_string(),
+                    nearest: Vec::new(),
+                    frame,
+                }),
+            }),
+            None => Ok(None),
         }
     }
 

@@ -16,7 +16,7 @@ use super::name_level::{Bases, Distance, Level, Rank, distance};
 use super::name_reader::NameReader;
 use super::name_scope::{Entity, Named, ScopeKind, ScopeNumber, UnitNames};
 use super::syntax::Path;
-use crate::debug_info::{DebugInfo, DieId, NameScopes, UnitId};
+use crate::debug_info::{DebugInfo, DieId, NameScopes, UnitId, Variable};
 use crate::error::Result;
 use crate::meter::Meter;
 use crate::nearest::Nearest;
@@ -190,6 +190,33 @@ impl<'d, 'a> Names<'d, 'a> {
     /// Returns the entry of the class that a member belongs to.
     pub(super) fn class_of(&mut self, named: &Named) -> Result<Option<DieId>> {
         Ok(self.unit(named.die.unit)?.class_of(named))
+    }
+
+    /// Returns the variable with a name of a function around the frame's: the function of a lambda or of a local class.
+    ///
+    /// * `nearer`: the number of scopes to search, from the innermost.
+    pub(super) fn variable_around(
+        &mut self,
+        name: &str,
+        frame: &NameScopes,
+        nearer: usize,
+    ) -> Result<Option<Variable<'a>>> {
+        let levels = self.levels(frame)?;
+        for level in levels.iter().take(nearer).filter(|level| level.is_body) {
+            let Some((unit, number)) = level.scope else {
+                continue;
+            };
+            let scope = self.unit(unit)?.scopes.get(number);
+            let Some(body) = scope.map(|scope| scope.entry) else {
+                continue;
+            };
+            // The frame's own variables depend on the pc.
+            let is_own = frame.functions.iter().flatten().any(|own| *own == body);
+            if !is_own && let Some(found) = self.info.declared_in(body, name, self.meter)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the full name of an entity that was found.

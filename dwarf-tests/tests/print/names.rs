@@ -370,6 +370,35 @@ const NAMELESS_PLACES: &[Place] = &[
     ]),
 ];
 
+/// Variables of a function, which hide variables of file scope in its lambdas and local classes. `kept` of the function and of the file are at the addresses
+/// that llvm-nm shows.
+const LOCALS: Object = Object {
+    path: "print/locals.hsaco",
+    words: &[(0x4740, 34), (0x4700, 31)],
+};
+
+#[rustfmt::skip]
+const LOCAL_PLACES: &[Place] = &[
+    // In the lambdas: clang gives the variable in shared memory no location. The second one has a copy of `plain`.
+    ("0", 0x1a80, &[
+        ("sizeof(kept)", "unsigned long", |_| text(34)),
+        ("(int)kept[0]", "int", |_| text(34)),
+        ("(int)::kept[0]", "int", |_| text(31)),
+        ("sizeof(tile)", "unsigned long", |_| text(35)),
+    ]),
+    ("0", 0x1b80, &[
+        ("sizeof(plain)", "unsigned long", |_| text(8)),
+        ("sizeof(kept)", "unsigned long", |_| text(34)),
+    ]),
+    // In the local class, whose function has a variable of its own.
+    ("0", 0x1cbc, &[
+        ("sizeof(kept)", "unsigned long", |_| text(36)),
+        ("sizeof(tile)", "unsigned long", |_| text(35)),
+    ]),
+    ("0", 0x20b0, &[("(int)kept[0]", "int", |_| text(34))]),
+    ("0", 0x2228, &[("(int)kept[0]", "int", |_| text(34))]),
+];
+
 fn check_places(object: &Object, places: &[Place]) {
     for (frame, pc, rows) in places {
         let texts = rows.iter().map(|(text, ..)| *text);
@@ -389,6 +418,7 @@ fn names_refer_to_the_nearest_entity() {
     check_places(&VARIABLES, VARIABLE_PLACES);
     check_places(&HIDING, HIDING_PLACES);
     check_places(&NAMELESS, NAMELESS_PLACES);
+    check_places(&LOCALS, LOCAL_PLACES);
 }
 
 /// Expressions that are wrong in a frame at an address of an object, and the messages.
@@ -409,6 +439,9 @@ const FAULTS: &[(&Object, &str, u64, &str, &str)] = &[
     (&NAMELESS, "0", 0x2d0c, "m", "it is a member of a class of which the frame has no object, or which this unit only declares"),
     (&NAMELESS, "0", 0x1b08, "km", "it is a member of a class of which the frame has no object, or which this unit only declares"),
     (&NAMELESS, "0", 0x28e8, "Nope::x", "there is no `Nope::x` here; did you mean `x`?"),
+    (&LOCALS, "0", 0x1a80, "plain", "it is a variable of the function around this one, and no frame near this one has it"),
+    (&LOCALS, "0", 0x2228, "plain", "there is no `plain` here; frame 1, outer, has one: --frame 1"),
+    (&LOCALS, "0", 0x1cbc, "plain", "it is a variable of the function around this one, and no frame near this one has it"),
     (&HIDING, "0", 0x2e74, "N", "`N` is ambiguous: N (a parameter of the template), Named::N"),
     (&HIDING, "0", 0x1534, "inside", "`inside` is ambiguous: blocks::inside (line 132), blocks::inside (line 133)"),
     (&HIDING, "0", 0x3134, "Type", "a type has no value; use `sizeof` or a cast, `(T) x`"),
