@@ -42,7 +42,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             Some(_) => Reach::Around,
             None => Reach::Program,
         };
-        let mut found = self.value_named(path, reach, &|entity| entity.is_value())?;
+        let mut found = self.value_named(path, reach, &|entity| entity.hides_values())?;
         let level = |found: &Found| found.rank()?.distance.level();
         let is_around = |found: &Found| level(found).is_some();
         if let Some(step) = self.variable_around(path, level(&found).map(|(number, _)| number))? {
@@ -61,7 +61,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
                     return Err(self.error(QueryErrorKind::Unsupported(what)));
                 }
                 // The member belongs to another member of the class, which has a type without a name.
-                let is_other = |entity: Entity| entity.is_value() && entity != Entity::Member;
+                let is_other = |entity: Entity| entity.hides_values() && entity != Entity::Member;
                 found = self.value_named(path, reach, &is_other)?;
             }
         }

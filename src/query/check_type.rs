@@ -97,7 +97,7 @@ pub(super) fn is_type(
         return alias(path).is_some();
     }
     // A value hides a type with the same name, unless the type is nearer. In C, a type without its keyword is never meant if there is a value.
-    let is_value = |named: &Named| named.entity.is_value() && !named.entity.is_type();
+    let is_value = |named: &Named| named.entity.is_value();
     match names.find(path, frame, Reach::Program, &is_value) {
         Ok(Found::Entity(value, rank)) => {
             let is_enumerator = value.entity != Entity::Function;
@@ -124,7 +124,7 @@ pub(super) fn instance(
     let path = Path::of(template);
     let is_value = |named: &Named| {
         let is_function = named.entity == Entity::Function;
-        named.entity.is_value() && !named.entity.is_type() && !is_function
+        named.entity.is_value() && !is_function
     };
     if !is_qualified
         && (scope.local(&path).is_some()

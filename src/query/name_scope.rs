@@ -37,8 +37,13 @@ impl Entity {
         matches!(self, Entity::Type(_) | Entity::TypeParameter)
     }
 
-    /// Returns true if the name is not a type's. The parameter of a template that is a type hides values, too.
     pub(super) const fn is_value(self) -> bool {
+        !self.is_type()
+    }
+
+    /// Returns true if a value with the same name in a farther scope is hidden. A structure hides none (C++20 [basic.scope.hiding]), but the parameter
+    /// of a template does.
+    pub(super) const fn hides_values(self) -> bool {
         !matches!(self, Entity::Type(_))
     }
 

@@ -278,29 +278,12 @@ impl<'d, 'a> Names<'d, 'a> {
         }
         let mut levels: Vec<Level> = Vec::new();
         for entries in &frame.functions {
-            let found = self.scopes_of(entries)?;
-            for (unit, number) in found {
+            for (unit, number) in self.scopes_of(entries)? {
+                let level = self.level(unit, number)?;
                 let names = self.unit(unit)?;
-                let mut level = Level::new(unit, number, names);
                 // Rust declares the types of a function in a namespace with the name of the function, beside it.
-                let beside = names.scope_name(Some(number));
-                let beside =
-                    beside.filter(|_| level.is_body && names.language == Some(DW_LANG_Rust));
-                let own = names.scopes.get(number);
-                let name = own.map_or(String::new(), |scope| scope.name.clone().into_owned());
-                let class = own.map(|scope| scope.entry);
-                let class = class
-                    .filter(|_| !level.is_body)
-                    .and_then(|class| self.info.die(class).ok());
-                level.is_declaration = class.is_some_and(|class| {
-                    class.flag(DW_AT_declaration) && self.info.definition(&class).is_none()
-                });
-                let class = match level.is_declaration {
-                    true => self.defined_class(&level, &name)?,
-                    false => None,
-                };
-                let (unit, number) = class.unwrap_or((unit, number));
-                level.bases = self.bases(unit, number)?;
+                let is_beside = level.is_body && names.language == Some(DW_LANG_Rust);
+                let beside = names.scope_name(Some(number)).filter(|_| is_beside);
                 levels.push(level);
                 levels.extend(beside.filter(|name| !name.is_empty()).map(Level::named));
             }
@@ -309,6 +292,26 @@ impl<'d, 'a> Names<'d, 'a> {
         let levels: Rc<[Level]> = levels.into();
         self.levels = Some(Rc::clone(&levels));
         Ok(levels)
+    }
+
+    /// Describes a scope of a unit, with the base classes of a class. If the unit only declares the class, its definition has them.
+    fn level(&mut self, unit: UnitId, number: ScopeNumber) -> Result<Level> {
+        let names = self.unit(unit)?;
+        let mut level = Level::new(unit, number, names);
+        let class = names.scopes.get(number).filter(|_| !level.is_body);
+        let class = class.map(|class| (class.entry, class.name.clone()));
+        let mut own = (unit, number);
+        if let Some((entry, name)) = class
+            && let Ok(class) = self.info.die(entry)
+        {
+            let is_declared = class.flag(DW_AT_declaration);
+            level.is_declaration = is_declared && self.info.definition(&class).is_none();
+            if level.is_declaration {
+                own = self.defined_class(&level, &name)?.unwrap_or(own);
+            }
+        }
+        level.bases = self.bases(own.0, own.1)?;
+        Ok(level)
     }
 
     /// Returns the scopes of a function, from the inside out: its own, then those around each of its entries.
