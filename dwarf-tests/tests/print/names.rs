@@ -283,6 +283,12 @@ const HIDING: Object = Object {
     words: &[],
 };
 
+/// The program of [`HIDING`] as DWARF 4, in which a static data member is a member.
+const HIDING_DWARF_4: Object = Object {
+    path: "print/hiding-dwarf4.hsaco",
+    words: &[],
+};
+
 #[rustfmt::skip]
 const HIDING_PLACES: &[Place] = &[
     // Static members of a base class precede names around the class.
@@ -320,6 +326,7 @@ const HIDING_PLACES: &[Place] = &[
         ("ONE << 1", "unsigned int", |_| text(46)),
         ("sizeof(size < 3 && 4 > x)", "unsigned long", |_| text(4)),
         ("sizeof(this->size < 3)", "unsigned long", |_| text(4)),
+        ("sizeof(this->size < 3 && 4 > x)", "unsigned long", |_| text(4)),
         ("(unsigned long)&::size<int>", "unsigned long", |_| text(LOAD + 0x2eac)),
         ("(unsigned long)&q::ONE<2>", "unsigned long", |_| text(LOAD + 0x2f1c)),
     ]),
@@ -395,8 +402,29 @@ const LOCAL_PLACES: &[Place] = &[
         ("sizeof(kept)", "unsigned long", |_| text(36)),
         ("sizeof(tile)", "unsigned long", |_| text(35)),
     ]),
-    ("0", 0x20b0, &[("(int)kept[0]", "int", |_| text(34))]),
+    ("0", 0x20b0, &[
+        ("(int)kept[0]", "int", |_| text(34)),
+        ("sizeof(plain)", "unsigned long", |_| text(8)),
+        ("sizeof(outer::plain)", "unsigned long", |_| text(8)),
+        ("sizeof(::plain)", "unsigned long", |_| text(4)),
+    ]),
     ("0", 0x2228, &[("(int)kept[0]", "int", |_| text(34))]),
+];
+
+/// Blocks in blocks, instances as arguments of templates, and the parameter of a template of variables, which is no name in the file.
+const NESTED: Object = Object {
+    path: "print/nested.hsaco",
+    words: &[],
+};
+
+#[rustfmt::skip]
+const NESTED_PLACES: &[Place] = &[
+    ("0", 0x141c, &[
+        ("sizeof(v)", "unsigned long", |_| text(14)),
+        ("sizeof(U)", "unsigned long", |_| text(12)),
+        ("sizeof(Wrap<Wrap<U>>)", "unsigned long", |_| text(48)),
+    ]),
+    ("0", 0x145c, &[("sizeof(v)", "unsigned long", |_| text(13))]),
 ];
 
 fn check_places(object: &Object, places: &[Place]) {
@@ -417,8 +445,10 @@ fn names_refer_to_the_nearest_entity() {
     check_places(&TEMPLATES, TEMPLATE_PLACES);
     check_places(&VARIABLES, VARIABLE_PLACES);
     check_places(&HIDING, HIDING_PLACES);
+    check_places(&HIDING_DWARF_4, HIDING_PLACES);
     check_places(&NAMELESS, NAMELESS_PLACES);
     check_places(&LOCALS, LOCAL_PLACES);
+    check_places(&NESTED, NESTED_PLACES);
 }
 
 /// Expressions that are wrong in a frame at an address of an object, and the messages.
@@ -439,6 +469,9 @@ const FAULTS: &[(&Object, &str, u64, &str, &str)] = &[
     (&NAMELESS, "0", 0x2d0c, "m", "it is a member of a class of which the frame has no object, or which this unit only declares"),
     (&NAMELESS, "0", 0x1b08, "km", "it is a member of a class of which the frame has no object, or which this unit only declares"),
     (&NAMELESS, "0", 0x28e8, "Nope::x", "there is no `Nope::x` here; did you mean `x`?"),
+    (&TEMPLATES, "0", 0x23a8, "Box<Wide, 5>::N", "there is no `Box<Wide, 5>::N` here; did you mean `N`?"),
+    (&HIDING, "0", 0x2944, "::own", "there is no `::own` here"),
+    (&LOCALS, "0", 0x20b0, "er::plain", "there is no `er::plain` here; did you mean `plain`?"),
     (&LOCALS, "0", 0x1a80, "plain", "it is a variable of the function around this one, and no frame near this one has it"),
     (&LOCALS, "0", 0x2228, "plain", "there is no `plain` here; frame 1, outer, has one: --frame 1"),
     (&LOCALS, "0", 0x1cbc, "plain", "it is a variable of the function around this one, and no frame near this one has it"),
