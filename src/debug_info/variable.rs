@@ -420,27 +420,34 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// Returns the parameter, variable or constant with a name that a function or block itself declares, not an inner block.
+    /// Returns the parameters, variables and constants with a name in a function and its blocks. The flag is true for those outside of inner blocks.
     ///
     /// # Errors
     /// If there is no entry.
     pub(crate) fn declared_in(
         &self,
-        scope: DieId,
+        function: DieId,
         name: &str,
         meter: &Meter,
-    ) -> Result<Option<Variable<'a>>> {
-        let mut children = self.children(scope)?;
-        while let Some(child) = children.next(meter)? {
-            let known = child
-                .attribute(DW_AT_name)
-                .filter(|_| is_object(child.tag()));
-            let known = known.and_then(|known| self.string_of(&child, known));
-            if known.as_deref() == Some(name) {
-                return self.paid_variable(&child, meter).map(Some);
+    ) -> Result<Vec<(Variable<'a>, bool)>> {
+        let mut found = Vec::new();
+        let mut dies = self.subtree(function)?;
+        while let Some(die) = dies.next_ref()? {
+            meter.work(1)?;
+            let (tag, depth) = (die.tag(), die.depth());
+            if is_object(tag) {
+                let known = die.attribute(DW_AT_name);
+                let known = known.and_then(|known| self.string_of(die, known));
+                if known.as_deref() == Some(name) {
+                    meter.hold_all::<(Variable<'a>, bool)>(2)?;
+                    found.push((self.paid_variable(die, meter)?, depth == 1));
+                }
+            }
+            if !die.is_null() && depth > 0 && !is_block(tag) {
+                dies.skip_children()?;
             }
         }
-        Ok(None)
+        Ok(found)
     }
 
     fn paid_variable(&self, die: &Die<'a>, meter: &Meter) -> Result<Variable<'a>> {

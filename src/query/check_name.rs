@@ -5,12 +5,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::around::OuterVariable;
 use super::check::{Checked, Checker};
 use super::class::{INT, IntegerType, Rank};
 use super::error::{QueryError, QueryErrorKind, ambiguous};
 use super::member::{find_constant, find_member};
 use super::name_scope::{Entity, Named, start_of};
-use super::names::{Found, Reach};
+use super::names::{Found, MOST_NAMES, Reach};
 use super::number::Number;
 use super::step::{Action, AnyRegister, Calculation, StepId};
 use super::syntax::{Binary, Path};
@@ -43,9 +44,8 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             None => Reach::Program,
         };
         let mut found = self.value_named(path, reach, &|entity| entity.hides_values())?;
-        let level = |found: &Found| found.rank()?.distance.level();
-        let is_around = |found: &Found| level(found).is_some();
-        if let Some(step) = self.variable_around(path, level(&found).map(|(number, _)| number))? {
+        let is_around = |found: &Found| level_of(found).is_some();
+        if let Some(step) = self.variable_around(path, &found)? {
             return Ok(step);
         }
         let is_member = matches!(&found, Found::Entity(named, _) if named.entity == Entity::Member);
@@ -63,6 +63,9 @@ impl<'a> Checker<'_, '_, '_, 'a> {
                 // The member belongs to another member of the class, which has a type without a name.
                 let is_other = |entity: Entity| entity.hides_values() && entity != Entity::Member;
                 found = self.value_named(path, reach, &is_other)?;
+                if let Some(step) = self.variable_around(path, &found)? {
+                    return Ok(step);
+                }
             }
         }
         if let Some(keyword) = keyword.filter(|_| !is_around(&found)) {
@@ -149,32 +152,53 @@ impl<'a> Checker<'_, '_, '_, 'a> {
 
     /// Returns the variable of a function around the frame's, such as the function of a lambda, if no other entity is nearer.
     ///
-    /// * `other`: the scope of the nearest other entity with the name, counted from the innermost.
-    fn variable_around(
-        &mut self,
-        path: &Path<'_>,
-        other: Option<usize>,
-    ) -> Checked<Option<StepId>> {
-        if path.is_absolute || !path.scopes.is_empty() {
-            return Ok(None);
-        }
-        let nearer = other.unwrap_or(usize::MAX);
+    /// * `other`: the other entity that the path names.
+    fn variable_around(&mut self, path: &Path<'_>, other: &Found) -> Checked<Option<StepId>> {
         let frame = self.scope.name_scopes();
-        let found = self.names.variable_around(path.name, frame, nearer);
-        match found.map_err(self.fault())? {
-            Some(variable) if variable.is_same_in_every_frame() => {
-                self.variable(&Arc::new(variable)).map(Some)
+        let around = self.names.variables_around(path.name, frame);
+        let around = around.map_err(self.fault())?;
+        let level = level_of(other);
+        let is_it = |variable: &&OuterVariable<'_>| {
+            let is_nearer = level.is_none_or(|level| variable.level <= level);
+            is_nearer && start_of(path, &variable.function).is_some()
+        };
+        let mut found = around.iter().filter(is_it);
+        let Some(first) = found.next() else {
+            return Ok(None);
+        };
+        // clang writes the enumerators of blocks as if the function declared them.
+        if !first.is_visible || level == Some(first.level) {
+            let mut candidates: Vec<String> = [first]
+                .into_iter()
+                .chain(found)
+                .map(|one| one.label(path))
+                .collect();
+            match other {
+                _ if level.is_none() => {}
+                Found::Ambiguous(names, _) => candidates.extend(names.iter().cloned()),
+                Found::Entity(..) | Found::Hidden(_) => {
+                    candidates.extend(self.names.described(other, path))
+                }
             }
-            Some(_) => Err(match self.scope.other_frame(path) {
-                None => self.error(QueryErrorKind::Unsupported(OF_FUNCTION_AROUND)),
-                frame => self.error(QueryErrorKind::UnknownName {
-                    name: path.to_string(),
-                    nearest: Vec::new(),
-                    frame,
-                }),
-            }),
-            None => Ok(None),
+            candidates.truncate(MOST_NAMES);
+            if candidates.len() > 1 {
+                return Err(self.error(ambiguous(path, candidates)));
+            }
         }
+        // The type is known without a value.
+        if first.is_readable || !self.unevaluated.is_empty() {
+            return self.variable(&first.variable).map(Some);
+        }
+        let info = self.scope.tree.frame.stop().program().info();
+        let is_it = |variable: &Variable<'_>| info.is_instance_of(variable.die, first.variable.die);
+        Err(match self.scope.other_frame(path, is_it) {
+            None => self.error(QueryErrorKind::Unsupported(OF_FUNCTION_AROUND)),
+            frame => self.error(QueryErrorKind::UnknownName {
+                name: path.to_string(),
+                nearest: Vec::new(),
+                frame,
+            }),
+        })
     }
 
     fn variable(&mut self, variable: &Arc<Variable<'a>>) -> Checked<StepId> {
@@ -247,7 +271,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let kind = QueryErrorKind::UnknownName {
             name: path.to_string(),
             nearest: nearest.names(),
-            frame: self.scope.other_frame(path),
+            frame: self.scope.other_frame(path, |_| true),
         };
         self.error(kind)
     }
@@ -521,6 +545,12 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         };
         Ok(self.value(action, ty))
     }
+}
+
+/// Returns the scope around the frame's code in which an entity was found, counted from the innermost.
+fn level_of(found: &Found) -> Option<usize> {
+    let (level, _) = found.rank()?.distance.level()?;
+    Some(level)
 }
 
 /// Returns an unsigned integer type with the size of a register.

@@ -33,6 +33,7 @@
 //! # fn main() {}
 //! ```
 
+mod around;
 mod calculate;
 mod check;
 mod check_class;

@@ -11,12 +11,13 @@ use std::rc::Rc;
 
 use gimli::constants::{DW_AT_declaration, DW_LANG_Rust};
 
+use super::around::OuterVariable;
 use super::instance::without_spaces;
 use super::name_level::{Bases, Distance, Level, Rank, distance};
 use super::name_reader::NameReader;
 use super::name_scope::{Entity, Named, ScopeKind, ScopeNumber, UnitNames};
 use super::syntax::Path;
-use crate::debug_info::{DebugInfo, DieId, NameScopes, UnitId, Variable};
+use crate::debug_info::{DebugInfo, DieId, NameScopes, UnitId};
 use crate::error::Result;
 use crate::meter::Meter;
 use crate::nearest::Nearest;
@@ -61,19 +62,21 @@ const PER_ENTRY: u64 = 4;
 const PER_CANDIDATE: u64 = 4;
 
 /// The maximum number of longer names that are proposed.
-const MOST_NAMES: usize = 3;
+pub(super) const MOST_NAMES: usize = 3;
 
 /// The names of units.
 #[derive(Debug)]
 pub(super) struct Names<'d, 'a> {
-    info: &'d DebugInfo<'a>,
-    meter: &'d Meter,
+    pub(super) info: &'d DebugInfo<'a>,
+    pub(super) meter: &'d Meter,
     /// The units that were read. A malformed unit has only the names before the fault.
     units: BTreeMap<UnitId, UnitNames<'a>>,
     /// The unit of the frame's function.
     first: Option<UnitId>,
     /// The scopes of the frame, once they were needed.
     levels: Option<Rc<[Level]>>,
+    /// The variables of functions around the frame's, by the names that were searched.
+    pub(super) outer: BTreeMap<String, Rc<[OuterVariable<'a>]>>,
 }
 
 impl<'d, 'a> Names<'d, 'a> {
@@ -89,6 +92,7 @@ impl<'d, 'a> Names<'d, 'a> {
             units: BTreeMap::new(),
             first,
             levels: None,
+            outer: BTreeMap::new(),
         }
     }
 
@@ -192,35 +196,8 @@ impl<'d, 'a> Names<'d, 'a> {
         Ok(self.unit(named.die.unit)?.class_of(named))
     }
 
-    /// Returns the variable with a name of a function around the frame's: the function of a lambda or of a local class.
-    ///
-    /// * `nearer`: the number of scopes to search, from the innermost.
-    pub(super) fn variable_around(
-        &mut self,
-        name: &str,
-        frame: &NameScopes,
-        nearer: usize,
-    ) -> Result<Option<Variable<'a>>> {
-        let levels = self.levels(frame)?;
-        for level in levels.iter().take(nearer).filter(|level| level.is_body) {
-            let Some((unit, number)) = level.scope else {
-                continue;
-            };
-            let scope = self.unit(unit)?.scopes.get(number);
-            let Some(body) = scope.map(|scope| scope.entry) else {
-                continue;
-            };
-            // The frame's own variables depend on the pc.
-            let is_own = frame.functions.iter().flatten().any(|own| *own == body);
-            if !is_own && let Some(found) = self.info.declared_in(body, name, self.meter)? {
-                return Ok(Some(found));
-            }
-        }
-        Ok(None)
-    }
-
     /// Returns the full name of an entity that was found.
-    fn described(&mut self, found: &Found, path: &Path<'_>) -> Option<String> {
+    pub(super) fn described(&mut self, found: &Found, path: &Path<'_>) -> Option<String> {
         let Found::Entity(named, _) = found else {
             return None;
         };
@@ -272,7 +249,7 @@ impl<'d, 'a> Names<'d, 'a> {
     }
 
     /// Returns the scopes in which the frame looks up names, the innermost first.
-    fn levels(&mut self, frame: &NameScopes) -> Result<Rc<[Level]>> {
+    pub(super) fn levels(&mut self, frame: &NameScopes) -> Result<Rc<[Level]>> {
         if let Some(known) = &self.levels {
             return Ok(Rc::clone(known));
         }
@@ -485,7 +462,7 @@ impl<'d, 'a> Names<'d, 'a> {
         }
     }
 
-    fn unit(&mut self, unit: UnitId) -> Result<&UnitNames<'a>> {
+    pub(super) fn unit(&mut self, unit: UnitId) -> Result<&UnitNames<'a>> {
         if !self.units.contains_key(&unit) {
             let reader = NameReader {
                 info: self.info,

@@ -90,7 +90,13 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
     }
 
     /// Returns the nearest other frame that has a variable of a function with a path: its number and its function.
-    pub(super) fn other_frame(&self, path: &Path<'_>) -> Option<(usize, String)> {
+    ///
+    /// * `is_it`: returns true for the wanted variable.
+    pub(super) fn other_frame(
+        &self,
+        path: &Path<'_>,
+        is_it: impl Fn(&Variable<'a>) -> bool,
+    ) -> Option<(usize, String)> {
         /// The distance up to which frames are searched.
         const SEARCHED: usize = 16;
         let (own, stop) = (self.tree.frame.index(), self.tree.frame.stop());
@@ -98,10 +104,10 @@ impl<'s, 'p, 'a> Scope<'s, 'p, 'a> {
         near.flatten().find_map(|index| {
             let frame = stop.frame(index)?;
             let scope = Scope::new(frame).ok()?;
-            scope.local(path)?;
-            let function = scope.tree.function.as_ref();
-            let name = function.and_then(|function| function.name.as_deref());
-            Some((frame.index(), name.unwrap_or("?").to_owned()))
+            let variable = scope.local(path).filter(|variable| is_it(variable))?;
+            // The function of the variable is inlined into the function of the frame, or is the same.
+            let name = variable.scope.as_deref().unwrap_or("?").to_owned();
+            Some((frame.index(), name))
         })
     }
 

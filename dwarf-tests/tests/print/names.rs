@@ -381,34 +381,42 @@ const NAMELESS_PLACES: &[Place] = &[
 /// that llvm-nm shows.
 const LOCALS: Object = Object {
     path: "print/locals.hsaco",
-    words: &[(0x4740, 34), (0x4700, 31)],
+    words: &[(0x4ac0, 36), (0x4a80, 31), (0x4af0, 37)],
 };
 
+/// 0x1c1c, 0x1d64 and 0x2458 are in the lambdas `inner`, `captured` and `direct`, 0x1ea0 in the local class, 0x2204 in `outer`, and 0x1b70 in the lambda of
+/// `inlined`.
 #[rustfmt::skip]
 const LOCAL_PLACES: &[Place] = &[
-    // In the lambdas: clang gives the variable in shared memory no location. The second one has a copy of `plain`.
-    ("0", 0x1a80, &[
-        ("sizeof(kept)", "unsigned long", |_| text(34)),
-        ("(int)kept[0]", "int", |_| text(34)),
+    ("0", 0x1c1c, &[
+        ("(int)outer::kept[0]", "int", |_| text(36)),
         ("(int)::kept[0]", "int", |_| text(31)),
-        ("sizeof(tile)", "unsigned long", |_| text(35)),
-    ]),
-    ("0", 0x1b80, &[
+        ("(int)only[0]", "int", |_| text(37)),
+        ("sizeof(outer::tile)", "unsigned long", |_| text(38)),
+        ("sizeof(local)", "unsigned long", |_| text(39)),
+        // It is declared after the lambda.
+        ("sizeof(later)", "unsigned long", |_| text(4)),
         ("sizeof(plain)", "unsigned long", |_| text(8)),
-        ("sizeof(kept)", "unsigned long", |_| text(34)),
+        ("sizeof(::plain)", "unsigned long", |_| text(4)),
     ]),
-    // In the local class, whose function has a variable of its own.
-    ("0", 0x1cbc, &[
-        ("sizeof(kept)", "unsigned long", |_| text(36)),
-        ("sizeof(tile)", "unsigned long", |_| text(35)),
+    // The lambda has a reference to `plain`.
+    ("0", 0x1d64, &[("sizeof(plain + 0)", "unsigned long", |_| text(8))]),
+    ("0", 0x2458, &[("(int)only[0]", "int", |_| text(37))]),
+    // The function of the class has a variable of its own, and a structure inside the class has a member.
+    ("0", 0x1ea0, &[
+        ("sizeof(kept)", "unsigned long", |_| text(40)),
+        ("sizeof(only)", "unsigned long", |_| text(37)),
+        ("sizeof(part.only)", "unsigned long", |_| text(4)),
     ]),
-    ("0", 0x20b0, &[
-        ("(int)kept[0]", "int", |_| text(34)),
+    ("0", 0x2204, &[
+        ("(int)kept[0]", "int", |_| text(36)),
+        ("sizeof(later)", "unsigned long", |_| text(41)),
         ("sizeof(plain)", "unsigned long", |_| text(8)),
         ("sizeof(outer::plain)", "unsigned long", |_| text(8)),
         ("sizeof(::plain)", "unsigned long", |_| text(4)),
     ]),
-    ("0", 0x2228, &[("(int)kept[0]", "int", |_| text(34))]),
+    ("0", 0x1b70, &[("sizeof(own)", "unsigned long", |_| text(4))]),
+    ("1", 0x1b70, &[("sizeof(shared)", "unsigned long", |_| text(4))]),
 ];
 
 /// Blocks in blocks, instances as arguments of templates, and the parameter of a template of variables, which is no name in the file.
@@ -471,10 +479,12 @@ const FAULTS: &[(&Object, &str, u64, &str, &str)] = &[
     (&NAMELESS, "0", 0x28e8, "Nope::x", "there is no `Nope::x` here; did you mean `x`?"),
     (&TEMPLATES, "0", 0x23a8, "Box<Wide, 5>::N", "there is no `Box<Wide, 5>::N` here; did you mean `N`?"),
     (&HIDING, "0", 0x2944, "::own", "there is no `::own` here"),
-    (&LOCALS, "0", 0x20b0, "er::plain", "there is no `er::plain` here; did you mean `plain`?"),
-    (&LOCALS, "0", 0x1a80, "plain", "it is a variable of the function around this one, and no frame near this one has it"),
-    (&LOCALS, "0", 0x2228, "plain", "there is no `plain` here; frame 1, outer, has one: --frame 1"),
-    (&LOCALS, "0", 0x1cbc, "plain", "it is a variable of the function around this one, and no frame near this one has it"),
+    (&LOCALS, "0", 0x2204, "er::plain", "there is no `er::plain` here; did you mean `plain`?"),
+    (&LOCALS, "0", 0x1c1c, "kept", "`kept` is ambiguous: outer::kept (line 16), kept"),
+    (&LOCALS, "0", 0x1c1c, "plain", "it is a variable of the function around this one, and no frame near this one has it"),
+    (&LOCALS, "0", 0x2458, "plain", "there is no `plain` here; frame 1, outer, has one: --frame 1"),
+    (&LOCALS, "0", 0x1b70, "own", "there is no `own` here; frame 1, inlined, has one: --frame 1"),
+    (&LOCALS, "0", 0x1b70, "shared", "`shared` is ambiguous: inlined::shared (line 8), shared"),
     (&HIDING, "0", 0x2e74, "N", "`N` is ambiguous: N (a parameter of the template), Named::N"),
     (&HIDING, "0", 0x1534, "inside", "`inside` is ambiguous: blocks::inside (line 132), blocks::inside (line 133)"),
     (&HIDING, "0", 0x3134, "Type", "a type has no value; use `sizeof` or a cast, `(T) x`"),
