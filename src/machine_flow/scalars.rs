@@ -245,9 +245,12 @@ impl<S: Scalar> Scalars<S> {
 
     /// Returns true if each value that is known here covers the other one.
     pub(crate) fn covers_by(&self, other: &Scalars<S>, covers: impl Fn(S, S) -> bool) -> bool {
-        self.known & !other.known == 0
-            && (self.known == other.known && Arc::ptr_eq(&self.values, &other.values)
-                || self.with(other).all(|(here, there)| covers(here, there)))
+        if self.known != other.known {
+            let has_all = self.known & !other.known == 0;
+            return has_all && self.with(other).all(|(here, there)| covers(here, there));
+        }
+        let mut pairs = self.values.iter().zip(other.values.iter());
+        Arc::ptr_eq(&self.values, &other.values) || pairs.all(|(here, there)| covers(*here, *there))
     }
 
     /// Joins the facts at the end of another path. Returns true if this changes anything.
