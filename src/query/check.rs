@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 
+use super::around::OuterVariables;
 use super::class::{Arithmetic, Class, FloatType, IntegerType, Rank};
 use super::derived::Types;
 use super::error::{QueryError, QueryErrorKind};
@@ -24,6 +25,7 @@ pub(super) type Checked<T> = Result<T, QueryError>;
 pub(super) struct Checker<'c, 's, 'p, 'a> {
     pub(super) scope: &'c mut Scope<'s, 'p, 'a>,
     pub(super) names: &'c mut Names<'p, 'a>,
+    pub(super) outer: OuterVariables<'a>,
     pub(super) types: &'c mut Types,
     void: TypeId,
     pub(super) steps: Vec<Step<'p>>,
@@ -47,6 +49,7 @@ pub(super) fn check<'p, 'a>(
         void,
         scope,
         names,
+        outer: OuterVariables::default(),
         types,
         steps: Vec::new(),
         values: Vec::new(),

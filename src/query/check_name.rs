@@ -155,7 +155,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
     /// * `other`: the other entity that the path names.
     fn variable_around(&mut self, path: &Path<'_>, other: &Found) -> Checked<Option<StepId>> {
         let frame = self.scope.name_scopes();
-        let around = self.names.variables_around(path.name, frame);
+        let around = self.outer.named(path.name, frame, self.names);
         let around = around.map_err(self.fault())?;
         let level = level_of(other);
         let is_it = |variable: &&OuterVariable<'_>| {

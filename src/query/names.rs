@@ -11,7 +11,6 @@ use std::rc::Rc;
 
 use gimli::constants::{DW_AT_declaration, DW_LANG_Rust};
 
-use super::around::OuterVariable;
 use super::instance::without_spaces;
 use super::name_level::{Bases, Distance, Level, Rank, distance};
 use super::name_reader::NameReader;
@@ -75,8 +74,6 @@ pub(super) struct Names<'d, 'a> {
     first: Option<UnitId>,
     /// The scopes of the frame, once they were needed.
     levels: Option<Rc<[Level]>>,
-    /// The variables of functions around the frame's, by the names that were searched.
-    pub(super) outer: BTreeMap<String, Rc<[OuterVariable<'a>]>>,
 }
 
 impl<'d, 'a> Names<'d, 'a> {
@@ -92,7 +89,6 @@ impl<'d, 'a> Names<'d, 'a> {
             units: BTreeMap::new(),
             first,
             levels: None,
-            outer: BTreeMap::new(),
         }
     }
 
