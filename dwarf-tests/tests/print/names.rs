@@ -330,6 +330,10 @@ const HIDING_PLACES: &[Place] = &[
         ("(unsigned long)&::size<int>", "unsigned long", |_| text(LOAD + 0x2eac)),
         ("(unsigned long)&q::ONE<2>", "unsigned long", |_| text(LOAD + 0x2f1c)),
     ]),
+    // In `run`, `size` alone is the template.
+    ("0", 0x1700, &[("sizeof(s->size < 3 && 4 > s->size)", "unsigned long", |_| text(4))]),
+    // The variable `e` is in another block of the function.
+    ("0", 0x1534, &[("(int)e", "int", |_| text(18))]),
     ("0", 0x30b4, &[
         ("size", "int", |_| text(29)),
         ("size < 30 && 30 > size", "int", |_| text(1)),
