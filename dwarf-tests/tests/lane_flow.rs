@@ -1,6 +1,8 @@
 //! Compares the positions of inactive lanes, recovered from machine code, with the records of an emulator. These do not come from DWARF or
 //! from reading masks (`fixtures/lanes/README.md`).
 
+#[path = "lane_flow/asking.rs"]
+mod asking;
 #[path = "lane_flow/oracle.rs"]
 mod oracle;
 #[path = "lane_flow/programs.rs"]

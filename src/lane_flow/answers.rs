@@ -18,9 +18,14 @@ pub(super) struct Answers<'f, 'c, 'w> {
 }
 
 impl Answers<'_, '_, '_> {
-    /// Returns the dword of a place, if it is known.
-    pub(super) fn read(&mut self, place: DwordPlace) -> Option<u32> {
-        self.words.get(place)
+    /// Reads the dword of a place.
+    pub(super) fn read(&mut self, place: DwordPlace) {
+        self.words.get(place);
+    }
+
+    /// Returns the dword of a place if it was read before. The inner `None` is a dword that cannot be read.
+    pub(super) fn known(&self, place: DwordPlace) -> Option<Option<u32>> {
+        self.words.known(place)
     }
 
     /// Records the answer for some lanes, one bit per lane.

@@ -157,6 +157,12 @@ impl<'f, 'w> Words<'f, 'w> {
         }
     }
 
+    /// Returns the dword of a place if it was read before.
+    pub(super) fn known(&self, place: DwordPlace) -> Option<Option<u32>> {
+        let at = self.known.binary_search_by_key(&place, |(known, _)| *known);
+        self.known.get(at.ok()?).map(|(_, word)| *word)
+    }
+
     /// Returns the dword of a place as [`get`](Self::get) does. Faster, if the places of successive calls are sorted.
     ///
     /// * `at`: a cursor, 0 for the first call.

@@ -15,7 +15,7 @@ use super::place::{DwordPlace, Slot};
 use super::state::{Exec, HalfAt, State};
 use super::step::{Context, Follow};
 use super::switches::{Contexts, FollowedLane, MOST_KNOWN, Switch, Switches};
-use super::tree::{Source, Tree};
+use super::tree::{Asking, Source, Tree};
 use super::value::{Decisions, Undecided};
 use super::walk::{Goal, Search, WalkResult};
 use crate::abi::{Callees, addressing};
@@ -355,11 +355,10 @@ impl<'a> FunctionFlow<'a> {
     ) -> Result<()> {
         let HalfAt { index, half } = at;
         let goal = asker.goal;
-        let mut plans = match goal {
-            Goal::Acting => lock(&self.arrivals),
-            Goal::On => lock(&self.plans),
+        let plans = match goal {
+            Goal::Acting => &self.arrivals,
+            Goal::On => &self.plans,
         };
-        let plan = (plans.entry(at)).or_insert_with(|| Tree::new(self.steps()));
         let stop = self.at_stop(index);
         let source = Source {
             contexts: &self.contexts(half, &stop.rows),
@@ -367,7 +366,18 @@ impl<'a> FunctionFlow<'a> {
             start: index,
             state: &stop.state,
         };
-        plan.ask(lanes, &source, meter, asker)
+        let mut asking = Asking::for_lanes(lanes);
+        loop {
+            let missing = {
+                let mut plans = lock(plans);
+                let plan = (plans.entry(at)).or_insert_with(|| Tree::new(self.steps()));
+                plan.go_on(&mut asking, &source, meter, asker)?
+            };
+            match missing {
+                Some(place) => asker.read(place),
+                None => return Ok(()),
+            }
+        }
     }
 
     /// Finds a fact for a place, or returns the kept one, and charges the query for it. Returns `None` if the budget was exceeded. If

@@ -62,62 +62,72 @@ impl Tree {
         }
     }
 
-    /// Answers for lanes, one bit per lane.
+    /// Returns the node below some decisions. An open node is replaced, and never opened again, so the nodes above are questions.
+    fn node_after(&mut self, decisions: &Decisions) -> (&mut Node, &mut usize) {
+        let mut node = &mut self.root;
+        for (_, bit) in decisions.iter() {
+            let Node::Ask { then, .. } = node else {
+                break;
+            };
+            let [clear, set, neither] = &mut **then;
+            node = match bit {
+                Some(false) => clear,
+                Some(true) => set,
+                None => neither,
+            };
+        }
+        (node, &mut self.fuel)
+    }
+
+    /// Answers for lanes until a dword is needed that was not read yet, and returns its place. Returns `None` when all lanes have an answer.
     ///
     /// # Errors
     /// If the budget of the query is exceeded: every node on the path costs the instructions that were followed from the node above to
     /// find it. Searches that are repeated are bounded by the budget of the tree.
-    pub(super) fn ask(
+    pub(super) fn go_on(
         &mut self,
-        lanes: u32,
+        asking: &mut Asking,
         source: &Source<'_, '_>,
         meter: &Meter,
         asker: &mut Answers<'_, '_, '_>,
-    ) -> Result<()> {
-        let mut decisions = Decisions::default();
-        let root = Visit {
-            node: &mut self.root,
-            lanes,
-            decision: None,
-            depth: 0,
-            cost: 0,
-            search: None,
-        };
-        // Each branch is completed before the next one.
-        let mut work = Vec::with_capacity(8);
-        work.push(root);
-        while let Some(mut visit) = work.pop() {
+    ) -> Result<Option<DwordPlace>> {
+        while let Some(mut visit) = asking.work.pop() {
             if let Some((place, bit)) = visit.decision {
-                decisions.go_on(visit.depth.saturating_sub(1), place, bit);
+                (asking.decisions).go_on(visit.depth.saturating_sub(1), place, bit);
             }
-            if matches!(visit.node, Node::Open) {
-                *visit.node = expand(source, &decisions, &mut visit, &mut self.fuel);
-            } else {
+            let (node, fuel) = self.node_after(&asking.decisions);
+            if matches!(node, Node::Open) {
+                *node = expand(source, &asking.decisions, &mut visit, fuel);
+            } else if !visit.is_waiting {
                 visit.search = None;
             }
-            match visit.node {
+            match node {
                 Node::Open => {}
                 Node::Answer { answer, cost } => {
                     pay(meter, *cost)?;
                     asker.answer(visit.lanes, *answer);
                 }
-                Node::Ask { place, cost, then } => {
+                Node::Ask { place, cost, .. } => {
+                    let Some(word) = asker.known(*place) else {
+                        visit.is_waiting = true;
+                        asking.work.push(visit);
+                        return Ok(Some(*place));
+                    };
                     pay(meter, *cost)?;
-                    let [clear, set, neither] = &mut **then;
                     let depth = visit.depth.saturating_add(1);
                     let cost = visit.cost.saturating_add(*cost);
-                    let mut add = |node, lanes, bit, search| {
-                        work.push(Visit {
-                            node,
+                    let mut add = |lanes, bit, search| {
+                        asking.work.push(Visit {
                             lanes,
                             decision: Some((*place, bit)),
                             depth,
                             cost,
                             search,
+                            is_waiting: false,
                         });
                     };
-                    let Some(word) = asker.read(*place) else {
-                        add(neither, visit.lanes, None, visit.search);
+                    let Some(word) = word else {
+                        add(visit.lanes, None, visit.search);
                         continue;
                     };
                     let [off, on] = [visit.lanes & !word, visit.lanes & word];
@@ -126,21 +136,48 @@ impl Tree {
                             0 => visit.search.take(),
                             _ => visit.search.clone(),
                         };
-                        add(clear, off, Some(false), search);
+                        add(off, Some(false), search);
                     }
                     if on != 0 {
-                        add(set, on, Some(true), visit.search);
+                        add(on, Some(true), visit.search);
                     }
                 }
             }
         }
-        Ok(())
+        Ok(None)
+    }
+}
+
+/// A query of a tree. It owns no part of the tree, so that the tree need not be locked while a wave is read: the wave's functions may ask the
+/// same tree.
+pub(super) struct Asking {
+    /// The nodes to visit. Each branch is completed before the next one.
+    work: Vec<Visit>,
+    /// The decisions above the current node.
+    decisions: Decisions,
+}
+
+impl Asking {
+    /// Creates a query for lanes, one bit per lane.
+    pub(super) fn for_lanes(lanes: u32) -> Asking {
+        let mut work = Vec::with_capacity(8);
+        work.push(Visit {
+            lanes,
+            decision: None,
+            depth: 0,
+            cost: 0,
+            search: None,
+            is_waiting: false,
+        });
+        Asking {
+            work,
+            decisions: Decisions::default(),
+        }
     }
 }
 
 /// A node on the way of some lanes.
-struct Visit<'t> {
-    node: &'t mut Node,
+struct Visit {
     /// One bit per lane.
     lanes: u32,
     /// The decision above the node.
@@ -150,6 +187,8 @@ struct Visit<'t> {
     cost: usize,
     /// The search that paused above the node. `None` if that was for an earlier query.
     search: Option<Box<Search>>,
+    /// True if a dword has to be read before the search goes on.
+    is_waiting: bool,
 }
 
 impl Source<'_, '_> {
@@ -181,7 +220,7 @@ impl Source<'_, '_> {
 fn expand(
     source: &Source<'_, '_>,
     decisions: &Decisions,
-    visit: &mut Visit<'_>,
+    visit: &mut Visit,
     fuel: &mut usize,
 ) -> Node {
     let too_much = Node::Answer {
