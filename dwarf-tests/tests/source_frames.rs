@@ -6,7 +6,7 @@
     reason = "a failure here is a failure of the test"
 )]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use addr2line::Context;
 use dwarf_tests::{corpus, fixture, of_producers};
@@ -96,19 +96,26 @@ fn addr2line_says_the_same() {
 
 /// Returns the values of all variables of all frames of a stop, in lane 3.
 fn values(program: &Program<'_>, wave: &Snapshot) -> Vec<String> {
+    let levels = 0..;
+    let frames = levels.map_while(|level| values_of_frame(program, wave, level));
+    frames.flatten().collect()
+}
+
+/// Returns the values of all variables of a call frame, in lane 3, and its hidden arguments. Returns `None` if there is no such frame.
+fn values_of_frame(program: &Program<'_>, wave: &Snapshot, level: usize) -> Option<Vec<String>> {
     let arena = Arena::new();
     let options = StopOptions::loaded_at(wave.load_address);
     let stop = Stop::new(program, wave, wave.pc(), options, &arena);
+    let frame = stop.call_frame(level)?;
+    let mut texts = vec![format!("{:?}", frame.line().unwrap())];
+    let hidden = frame.hidden_arguments().unwrap();
+    texts.extend(hidden.iter().map(|one| format!("{one:?}")));
     let mut types = Default::default();
-    let mut texts = vec![];
-    for frame in stop.call_frames() {
-        texts.push(format!("{:?}", frame.line().unwrap()));
-        for value in frame.variables(&mut types).unwrap() {
-            let text = value.text(hetdwarf::arch::Lane(3), &types, &Default::default());
-            texts.push(format!("{:?} {text:?}", value.variable.name));
-        }
+    for value in frame.variables(&mut types).unwrap() {
+        let text = value.text(hetdwarf::arch::Lane(3), &types, &Default::default());
+        texts.push(format!("{:?} {text:?}", value.variable.name));
     }
-    texts
+    Some(texts)
 }
 
 #[test]
@@ -131,4 +138,50 @@ fn several_threads_ask_one_program() {
             }
         }
     });
+}
+
+#[test]
+fn earlier_queries_do_not_change_an_answer() {
+    let folders = std::fs::read_dir(fixture("waves")).unwrap();
+    let (mut frames, mut callers) = (0, 0);
+    for folder in folders.map(|entry| entry.unwrap().path()) {
+        let Some(object) = files(&folder, "hsaco").pop() else {
+            continue;
+        };
+        let file = std::fs::read(object).unwrap();
+        let object = CodeObject::parse(&file).unwrap();
+        for path in files(&folder, "json") {
+            let Ok(wave) = Snapshot::from_json(&std::fs::read(&path).unwrap()) else {
+                continue;
+            };
+            // One program answers all queries; its inner frames were read before.
+            let program = Program::load(&object).unwrap();
+            for level in 0.. {
+                let Some(found) = values_of_frame(&program, &wave, level) else {
+                    break;
+                };
+                let again = values_of_frame(&program, &wave, level);
+                assert_eq!(again.as_ref(), Some(&found), "{}, {level}", path.display());
+                let fresh = Program::load(&object).unwrap();
+                let alone = values_of_frame(&fresh, &wave, level);
+                assert_eq!(alone, Some(found), "{}, {level}", path.display());
+                frames += 1;
+                callers += usize::from(level > 0);
+            }
+        }
+    }
+    assert!(frames > 100 && callers > 30, "{frames} {callers}");
+}
+
+/// Returns the files of a folder with an extension.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return vec![];
+    };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|one| one == extension))
+        .collect();
+    files.sort();
+    files
 }

@@ -23,30 +23,35 @@ use crate::location::{
 };
 use crate::value_flow::{Cell, KeptValue, Recipe, Step};
 
+/// The plans for reading the kept values of a frame. A query holds them, so that its result does not depend on the plans that the program
+/// keeps.
+#[derive(Clone)]
+pub(super) struct KeptPlans<'a> {
+    own: Arc<FramePlan<'a>>,
+    /// The plan of the caller, if it may keep an argument of the frame's function.
+    caller: Option<Arc<FramePlan<'a>>>,
+}
+
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// Finds the values of the frame's variables that registers and the stack keep. Returns `None` if that is unknown: for the frame of waiting
     /// lanes, and for code that cannot be followed.
     ///
     /// # Errors
     /// If the cost exceeds the limit.
-    pub(super) fn kept_values(
-        &self,
-        function: &Function<'a>,
-    ) -> Result<Option<Arc<FramePlan<'a>>>> {
+    pub(super) fn kept_values(&self, function: &Function<'a>) -> Result<Option<KeptPlans<'a>>> {
         if self.is_of_waiting_lanes() || !self.stop.options().recovers_values() {
             return Ok(None);
         }
-        let found = self.kept_within(function)?;
-        if let Some(plan) = &found {
-            self.prepare_caller(plan)?;
-        }
-        Ok(found)
+        let Some(own) = self.kept_within(function)? else {
+            return Ok(None);
+        };
+        let caller = self.kept_by_caller(&own)?;
+        Ok(Some(KeptPlans { own, caller }))
     }
 
     /// Finds [`kept_values`](StopFrame::kept_values) except those kept by the caller.
     fn kept_within(&self, function: &Function<'a>) -> Result<Option<Arc<FramePlan<'a>>>> {
-        let program = self.stop.program();
-        let Some(plan) = program.plans().get(self.lookup_address()) else {
+        let Some(plan) = self.shared_plan()? else {
             return Ok(None);
         };
         let find = || {
@@ -64,7 +69,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     }
 
     /// Finds the values kept by the caller, if a plan may need them.
-    fn prepare_caller(&self, plan: &FramePlan<'a>) -> Result<()> {
+    fn kept_by_caller(&self, plan: &FramePlan<'a>) -> Result<Option<Arc<FramePlan<'a>>>> {
         let kept = self.kept_at(plan).get().map(|known| &known.kept);
         let values = kept
             .iter()
@@ -73,13 +78,12 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let is_asked = dwords.any(Recipe::has_argument);
         let level = self.frame.level().checked_add(1).filter(|_| is_asked);
         let Some(caller) = level.and_then(|level| self.stop.call_frame(level)) else {
-            return Ok(());
+            return Ok(None);
         };
-        if let Some(function) = caller.function()? {
-            caller.plan()?;
-            caller.kept_within(&function)?;
+        match caller.function()? {
+            Some(function) => caller.kept_within(&function),
+            None => Ok(None),
         }
-        Ok(())
     }
 
     /// Finds the kept values. It has a separate budget, so that the result does not depend on the query. Its charge does not depend on earlier
@@ -106,17 +110,16 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 
     /// Reads the kept value of a variable in every lane, if there is one.
     ///
-    /// * `plan`: the result of [`kept_values`](StopFrame::kept_values).
+    /// * `plans`: the result of [`kept_values`](StopFrame::kept_values).
     /// * `bytes`: the size of the variable.
     pub(super) fn read_kept(
         &self,
-        plan: &FramePlan<'a>,
+        plans: &KeptPlans<'a>,
         variable: DieId,
         bytes: u64,
     ) -> Option<(Contents<'p>, Recovered)> {
-        let kept = &self.kept_at(plan).get()?.kept;
-        let index = plan
-            .variables
+        let kept = &self.kept_at(&plans.own).get()?.kept;
+        let index = (plans.own.variables)
             .iter()
             .position(|one| one.variable.die == variable)?;
         let of_half = |half: usize| kept.halves.get(half)?.get(index)?.as_ref();
@@ -131,7 +134,7 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
                 .as_of
                 .map(|pc| self.stop.options().load_address.to_process(CodeAddress(pc))),
         };
-        let words = halves.map(|half| half.and_then(|kept| self.kept_words(plan, kept)));
+        let words = halves.map(|half| half.and_then(|kept| self.kept_words(plans, kept)));
         if let Some(bits) = uniform(&words, self.wave_size(), bytes) {
             return Some((Contents::Constant(bits), recovered));
         }
@@ -162,27 +165,29 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     }
 
     /// Reads the address of a kernel's arguments, if registers still have it.
-    pub(super) fn read_kernarg_pointer(&self, plan: &FramePlan<'a>) -> Option<u64> {
-        let kept = &self.kept_at(plan).get()?.kept;
+    pub(super) fn read_kernarg_pointer(&self, plans: &KeptPlans<'a>) -> Option<u64> {
+        let kept = &self.kept_at(&plans.own).get()?.kept;
         // It is after the variables.
-        let pointer = kept.halves.first()?.get(plan.variables.len())?.as_ref()?;
-        let bits = bits_of(&self.kept_words(plan, pointer)?, Lane(0), 8)?;
+        let index = plans.own.variables.len();
+        let pointer = kept.halves.first()?.get(index)?.as_ref()?;
+        let bits = bits_of(&self.kept_words(plans, pointer)?, Lane(0), 8)?;
         Some(u64::from_le_bytes(bits.bytes.try_into().ok()?))
     }
 
     /// Reads the dwords of a value, each in all lanes at once.
-    fn kept_words(&self, plan: &FramePlan<'a>, kept: &KeptValue) -> Option<Vec<Word>> {
-        let argument = |register| self.argument(plan, register);
-        let words = kept.dwords.iter().map(|dword| self.word(dword, argument));
+    fn kept_words(&self, plans: &KeptPlans<'a>, kept: &KeptValue) -> Option<Vec<Word>> {
+        let argument = |register| self.argument(plans, register);
+        let word = |dword| self.word(&plans.own, dword, argument);
+        let words = kept.dwords.iter().map(word);
         words.collect()
     }
 
     /// Reads a vector register at the call of the function, if the caller still keeps its value, and it is the same in all lanes.
-    fn argument(&self, called: &FramePlan<'a>, register: u16) -> Option<Word> {
+    fn argument(&self, plans: &KeptPlans<'a>, register: u16) -> Option<Word> {
         let caller = self.stop.call_frame(self.frame.level().checked_add(1)?)?;
-        let plan = self.stop.program().plans().get(caller.lookup_address())?;
-        let kept = caller.kept_at(&plan).get()?;
-        let entry = entry_range(&called.function)?.start;
+        let plan = plans.caller.as_deref()?;
+        let kept = caller.kept_at(plan).get()?;
+        let entry = entry_range(&plans.own.function)?.start;
         if kept.kept.callee != Some(entry) {
             return None;
         }
@@ -192,23 +197,32 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
         let recipe = of_half(halves.next()?)?;
         let is_same = halves.all(|half| of_half(half).as_ref() == Some(&recipe));
         // The caller's caller is not searched: the method for that is not known here.
-        is_same.then(|| caller.word(&recipe, |_| None)).flatten()
+        is_same
+            .then(|| caller.word(plan, &recipe, |_| None))
+            .flatten()
     }
 
     /// Reads a dword by its recipe.
     ///
+    /// * `plan`: the plan of the frame.
     /// * `argument`: reads a vector register on entry to the function.
-    fn word(&self, recipe: &Recipe, argument: impl Fn(u16) -> Option<Word>) -> Option<Word> {
+    fn word(
+        &self,
+        plan: &FramePlan<'a>,
+        recipe: &Recipe,
+        argument: impl Fn(u16) -> Option<Word>,
+    ) -> Option<Word> {
         let mut stack: Vec<Word> = Vec::new();
         for step in &recipe.0 {
             let word = match *step {
                 Step::Word(word) => Word::Constant(word),
                 Step::Register(cell @ (Cell::Scalar(_) | Cell::Lane { .. })) => {
-                    let value = read_value(&self.location_of(cell)?, 32, &self.stop.access(None));
+                    let value =
+                        read_value(&self.location_of(plan, cell)?, 32, &self.stop.access(None));
                     Word::Constant(u32::try_from(value.ok()?).ok()?)
                 }
-                Step::Register(cell) => self.word_at(&self.location_of(cell)?)?,
-                Step::Row(slot) => self.word_at(&self.location_of_row(slot)?)?,
+                Step::Register(cell) => self.word_at(&self.location_of(plan, cell)?)?,
+                Step::Row(slot) => self.word_at(&self.location_of_row(plan, slot)?)?,
                 Step::Argument(register) => argument(register)?,
                 Step::Initial(cell) => self.initial_word(cell)?,
                 Step::Apply(operation) => {
@@ -246,14 +260,14 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     }
 
     /// Returns the place of a dword of a register in the frame, in all lanes.
-    fn location_of(&self, cell: Cell) -> Option<Location<'p>> {
+    fn location_of(&self, plan: &FramePlan<'a>, cell: Cell) -> Option<Location<'p>> {
         let (register, lane, lane_step) = match cell {
             Cell::Scalar(register) => (register, 0, 0),
             Cell::Own(register) => (register, 0, 32),
             Cell::Lane { register, lane } => (register, lane, 0),
             Cell::Row(_) => return None,
         };
-        let whole = self.register(register)?;
+        let whole = self.register(plan, register)?;
         let (_, is_upper) = register.dwarf(self.wave_size())?;
         let place = whole.single()?;
         let dword = u128::from(lane).checked_add(u128::from(is_upper))?;
@@ -266,27 +280,25 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 
     /// Returns the place of a whole register in the frame. If call frame information gives it up, but the callee is known not to write it, it is
     /// unchanged.
-    fn register(&self, machine: MachineRegister) -> Option<Location<'p>> {
+    fn register(&self, plan: &FramePlan<'a>, machine: MachineRegister) -> Option<Location<'p>> {
         let (register, _) = machine.dwarf(self.wave_size())?;
         let whole = self.frame.register(register).ok()?;
         if !matches!(whole.single()?.storage, Storage::Undefined) {
             return Some(whole);
         }
         let inner = self.stop.call_frame(self.frame.level().checked_sub(1)?)?;
-        let program = self.stop.program();
-        let plan = program.plans().get(self.lookup_address())?;
-        let kept = &self.kept_at(&plan).get()?.kept;
-        let called = program.plans().get(inner.lookup_address())?;
-        let is_callee = kept.callee == entry_range(&called.function).map(|range| range.start);
+        let kept = &self.kept_at(plan).get()?.kept;
+        let called = inner.function().ok()??;
+        let is_callee = kept.callee == entry_range(&called).map(|range| range.start);
         let is_left_alone = is_callee && kept.left_alone.contains(&machine);
         let innermost = self.stop.call_frame(0).filter(|_| is_left_alone)?;
         innermost.frame.register(register).ok()
     }
 
     /// Returns the place of each lane's dword of a row of scratch.
-    fn location_of_row(&self, slot: Slot) -> Option<Location<'p>> {
+    fn location_of_row(&self, plan: &FramePlan<'a>, slot: Slot) -> Option<Location<'p>> {
         let base = match slot.base {
-            Some(register) => self.scalar(register)?,
+            Some(register) => self.scalar(plan, register)?,
             None => 0,
         };
         let start = slot.addressing.lane_address(base, self.wave_size());
@@ -300,8 +312,8 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     }
 
     /// Reads a scalar register of 32 bits.
-    fn scalar(&self, register: MachineRegister) -> Option<u32> {
-        let location = self.register(register)?;
+    fn scalar(&self, plan: &FramePlan<'a>, register: MachineRegister) -> Option<u32> {
+        let location = self.register(plan, register)?;
         let value = read_value(&location, 32, &self.stop.access(None)).ok()?;
         u32::try_from(value).ok()
     }

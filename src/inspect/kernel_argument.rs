@@ -2,10 +2,8 @@
 //!
 //! Sources: USAGE "Code Object Metadata" (`.args`), "Kernel Dispatch", "Initial Kernel Execution State".
 
-use std::sync::Arc;
-
+use super::kept_value::KeptPlans;
 use super::kernel_entry::descriptor_of;
-use super::plan::FramePlan;
 use super::program::Program;
 use super::recovered::{Recovered, RecoveredFrom};
 use super::stop::StopFrame;
@@ -26,17 +24,17 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     ///
     /// * `function`: the frame's function.
     /// * `bytes`: the size of the parameter's type. An argument of another size does not match.
-    /// * `plan`: finds the contents of registers.
+    /// * `plans`: finds the contents of registers.
     pub(super) fn kernel_argument(
         &self,
         variable: &Variable<'a>,
         function: &Function<'a>,
         bytes: u64,
-        plan: impl FnOnce() -> Option<Arc<FramePlan<'a>>>,
+        plans: impl FnOnce() -> Option<KeptPlans<'a>>,
     ) -> Option<(Location<'p>, Recovered)> {
         let program = self.stop.program();
         let offset = program.argument_offset(variable, function, bytes)?;
-        let address = self.kernarg_address(plan)?.checked_add(offset)?;
+        let address = self.kernarg_address(plans)?.checked_add(offset)?;
         let storage = Storage::Memory {
             space: AddressSpace::None,
             lane: LaneSelect::None,
@@ -51,13 +49,13 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 
     /// Returns the address of the kernel's arguments in global memory, from the debugger or from registers that still have it.
     ///
-    /// * `plan`: finds the contents of registers.
-    fn kernarg_address(&self, plan: impl FnOnce() -> Option<Arc<FramePlan<'a>>>) -> Option<u64> {
+    /// * `plans`: finds the contents of registers.
+    fn kernarg_address(&self, plans: impl FnOnce() -> Option<KeptPlans<'a>>) -> Option<u64> {
         let dispatch = self.stop.wave().dispatch();
         if let Some(address) = dispatch.and_then(|dispatch| dispatch.kernarg_address) {
             return Some(address);
         }
-        self.read_kernarg_pointer(&*plan()?)
+        self.read_kernarg_pointer(&plans()?)
     }
 }
 

@@ -119,10 +119,14 @@ impl<'a> Plans<'a> {
         in_scope.variables.len() + PLAN <= MOST
     }
 
-    /// Keeps a plan. The number of addresses is unbounded, so the cache is cleared when it becomes large.
-    pub(super) fn keep(&self, address: u64, plan: &Arc<FramePlan<'a>>) {
+    /// Keeps a plan, and returns the one to use: two threads that need the same plan share the first. The number of addresses is unbounded, so
+    /// the cache is cleared when it becomes large.
+    pub(super) fn keep(&self, address: u64, plan: FramePlan<'a>) -> Arc<FramePlan<'a>> {
         let size = plan.variables.len() + PLAN;
         let known = &mut *lock(&self.known);
+        if let Some(known) = known.plans.get(&address) {
+            return Arc::clone(known);
+        }
         known.variables += size;
         if known.variables > MOST {
             *known = Known {
@@ -130,6 +134,8 @@ impl<'a> Plans<'a> {
                 ..Known::default()
             };
         }
-        known.plans.insert(address, Arc::clone(plan));
+        let plan = Arc::new(plan);
+        known.plans.insert(address, Arc::clone(&plan));
+        plan
     }
 }

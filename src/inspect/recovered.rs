@@ -92,20 +92,20 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
         let is_wanted = self.frame.stop.options().recovers_values();
         let size = size_read(types, ty).filter(|size| is_wanted && *size != 0);
         let variable = &planned.variable;
-        let plan = || {
+        let plans = || {
             let find = || self.frame.kept_values(self.function).ok().flatten();
             self.kept.get_or_init(find).clone()
         };
         let argument = size.and_then(|bits| {
             let (frame, bytes) = (&self.frame, bits / 8);
-            let argument = frame.kernel_argument(variable, self.function, bytes, plan);
+            let argument = frame.kernel_argument(variable, self.function, bytes, plans);
             let (location, recovered) = argument?;
             let contents = self.fetch(PerLane::All(location), bits).ok()?;
             Some((contents, recovered))
         });
         let kept = || {
             let bits = size?;
-            let kept = self.frame.read_kept(&*plan()?, variable.die, bits / 8)?;
+            let kept = self.frame.read_kept(&plans()?, variable.die, bits / 8)?;
             self.keep(bits, self.frame.wave_size().lanes()).ok()?;
             Some(kept)
         };

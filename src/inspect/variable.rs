@@ -4,6 +4,7 @@ use core::cell::OnceCell;
 use std::sync::Arc;
 
 use super::context::{FrameContext, VariableContext};
+use super::kept_value::KeptPlans;
 use super::layout::{LaneTypes, is_class, is_open_array, is_truth_value, is_vector_of_bytes};
 use super::legacy::{LegacyReader, Meanings};
 use super::plan::{FramePlan, Listed, PlannedVariable, Plans};
@@ -88,20 +89,13 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
 
     /// Returns the function and its variables here, and the limit reached before all were found. Returns `None` if there is no function.
     pub(super) fn plan(&self) -> Result<Option<(Arc<FramePlan<'a>>, Option<Error>)>> {
-        let program = self.stop.program();
-        let (info, address) = (program.info(), self.lookup_address());
-        if let Some(plan) = program.plans().get(address) {
+        if let Some(plan) = self.shared_plan()? {
             return Ok(Some((plan, None)));
         }
         let Some(function) = self.function()? else {
             return Ok(None);
         };
-        let known = info.known_variables(function.die, address);
-        if let Some(in_scope) = known.filter(Plans::may_keep) {
-            let plan = Arc::new(FramePlan::new(function, in_scope));
-            program.plans().keep(address, &plan);
-            return Ok(Some((plan, None)));
-        }
+        let (info, address) = (self.stop.program().info(), self.lookup_address());
         let mut in_scope = InScope::default();
         let meter = self.stop.meter();
         let limit = match info.walked_variables(function.die, address, meter, &mut in_scope) {
@@ -109,6 +103,23 @@ impl<'p, 'a> StopFrame<'_, 'p, 'a> {
             found => found.err(),
         };
         Ok(Some((Arc::new(FramePlan::new(function, in_scope)), limit)))
+    }
+
+    /// Returns the function and its variables here, which all queries share. Returns `None` if there is no function, or it has too many
+    /// variables.
+    pub(super) fn shared_plan(&self) -> Result<Option<Arc<FramePlan<'a>>>> {
+        let program = self.stop.program();
+        let (info, address) = (program.info(), self.lookup_address());
+        if let Some(plan) = program.plans().get(address) {
+            return Ok(Some(plan));
+        }
+        let Some(function) = self.function()? else {
+            return Ok(None);
+        };
+        let known = info.known_variables(function.die, address);
+        let in_scope = known.filter(Plans::may_keep);
+        let plan = in_scope.map(|in_scope| FramePlan::new(function, in_scope));
+        Ok(plan.map(|plan| program.plans().keep(address, plan)))
     }
 
     /// Reads one variable of `function`, the frame's function, or a variable of file scope of any unit.
@@ -137,7 +148,7 @@ pub(super) struct Reader<'r, 's, 'p, 'a> {
     /// The context for expressions of the function's unit, computed on first use.
     context: OnceCell<Result<FrameContext<'s, 'p, 'a>>>,
     /// The values of variables that registers and the stack keep, computed on first use.
-    pub(super) kept: OnceCell<Option<Arc<FramePlan<'a>>>>,
+    pub(super) kept: OnceCell<Option<KeptPlans<'a>>>,
 }
 
 /// Facts found while reading a variable's contents.
