@@ -1,5 +1,6 @@
 //! The known contents of the machine at one place of the code, in terms of a stop.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -262,9 +263,8 @@ impl State {
     ///
     /// * `decisions`: the bits of the lanes, which both states are for.
     pub(super) fn covers(&self, other: &State, decisions: &Decisions) -> bool {
-        let covers = |vectors: [Vector; 2]| {
-            let [here, there] = vectors;
-            here.covers_by(&there, |here, there| here.covers_saved(there, decisions))
+        let covers = |here: &Vector, there: &Vector| {
+            here.covers_by(there, |here, there| here.covers_saved(there, decisions))
         };
         // Shared parts need no comparison.
         let same_vectors =
@@ -280,19 +280,15 @@ impl State {
             })
             && (same_vectors
                 || Flat::either(&self.vectors, &other.vectors).all(|(register, here, there)| {
-                    covers([(self, here), (other, there)].map(|(state, known)| {
-                        known
-                            .cloned()
-                            .unwrap_or_else(|| state.vector(register).into_owned())
-                    }))
+                    let here = here.map_or_else(|| self.vector(register), Cow::Borrowed);
+                    let there = there.map_or_else(|| other.vector(register), Cow::Borrowed);
+                    covers(&here, &there)
                 }))
             && (same_slots
                 || Flat::either(&self.rows, &other.rows).all(|(slot, here, there)| {
-                    covers([(self, here), (other, there)].map(|(state, known)| {
-                        known
-                            .cloned()
-                            .unwrap_or_else(|| state.row(slot).into_owned())
-                    }))
+                    let here = here.map_or_else(|| self.row(slot), Cow::Borrowed);
+                    let there = there.map_or_else(|| other.row(slot), Cow::Borrowed);
+                    covers(&here, &there)
                 }))
     }
 
