@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::given::Given;
 use super::kernel_entry::{descriptor_of, initial_value};
-use super::plan::{FramePlan, KeptAt};
+use super::plan::{FramePlan, KeptAt, KeptPlans};
 use super::prologue::entry_range;
 use super::recovered::{Recovered, RecoveredFrom};
 use super::stop::StopFrame;
@@ -22,15 +22,6 @@ use crate::location::{
     Bits, LaneBits, LaneSelect, Location, Place, Storage, read_lanes, read_value,
 };
 use crate::value_flow::{Cell, KeptValue, Recipe, Step};
-
-/// The plans for reading the kept values of a frame. A query holds them, so that its result does not depend on the plans that the program
-/// keeps.
-#[derive(Clone)]
-pub(super) struct KeptPlans<'a> {
-    own: Arc<FramePlan<'a>>,
-    /// The plan of the caller, if it may keep an argument of the frame's function.
-    caller: Option<Arc<FramePlan<'a>>>,
-}
 
 impl<'p, 'a> StopFrame<'_, 'p, 'a> {
     /// Finds the values of the frame's variables that registers and the stack keep. Returns `None` if that is unknown: for the frame of waiting

@@ -2,8 +2,8 @@
 //!
 //! Sources: USAGE "Code Object Metadata" (`.args`), "Kernel Dispatch", "Initial Kernel Execution State".
 
-use super::kept_value::KeptPlans;
 use super::kernel_entry::descriptor_of;
+use super::plan::KeptPlans;
 use super::program::Program;
 use super::recovered::{Recovered, RecoveredFrom};
 use super::stop::StopFrame;

@@ -33,6 +33,15 @@ pub(super) struct KeptAt {
     pub(super) steps: u64,
 }
 
+/// The plans for reading the kept values of a frame. A query holds them, so that its result does not depend on the plans that the program
+/// keeps.
+#[derive(Clone)]
+pub(super) struct KeptPlans<'a> {
+    pub(super) own: Arc<FramePlan<'a>>,
+    /// The plan of the caller, if it may keep an argument of the frame's function.
+    pub(super) caller: Option<Arc<FramePlan<'a>>>,
+}
+
 /// A variable at an address.
 #[derive(Debug)]
 pub(super) struct PlannedVariable<'a> {

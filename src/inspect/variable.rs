@@ -4,10 +4,9 @@ use core::cell::OnceCell;
 use std::sync::Arc;
 
 use super::context::{FrameContext, VariableContext};
-use super::kept_value::KeptPlans;
 use super::layout::{LaneTypes, is_class, is_open_array, is_truth_value, is_vector_of_bytes};
 use super::legacy::{LegacyReader, Meanings};
-use super::plan::{FramePlan, Listed, PlannedVariable, Plans};
+use super::plan::{FramePlan, KeptPlans, Listed, PlannedVariable, Plans};
 use super::stop::StopFrame;
 use super::value::{Contents, LocationReading, NotUnderstood, Rare, VariableValue};
 use crate::arch::Lane;
