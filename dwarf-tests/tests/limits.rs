@@ -3,7 +3,12 @@
 use std::collections::BTreeSet;
 
 use dwarf_tests::{fixture, hetdwarf};
-use hetdwarf::limits::Limit;
+use hetdwarf::arch::{Lane, Register};
+use hetdwarf::inspect::{Program, Stop, StopOptions};
+use hetdwarf::limits::{Limit, Limits};
+use hetdwarf::location::Arena;
+use hetdwarf::object::CodeObject;
+use hetdwarf::wave::{Snapshot, Wave as _};
 use serde_json::Value;
 
 /// The sign that a limit was reached.
@@ -107,6 +112,89 @@ fn each_limit_is_reached() {
         }
         assert!(!without.contains("the limit"), "{arguments:?}: {without}");
     }
+}
+
+/// Returns the number of call frames of a stack as `unwind` prints it, and the reason for its end.
+fn frames_within(object: &str, wave: &str, limit: &str) -> (usize, Value) {
+    let [object, wave] = [object, wave].map(fixture);
+    let mut arguments = vec!["unwind".into(), object.into_os_string(), "--wave".into()];
+    arguments.push(wave.into_os_string());
+    arguments.extend(["--limit", limit, "--format", "json"].map(Into::into));
+    let document: Value = serde_json::from_str(&hetdwarf(arguments).out).unwrap();
+    let frames = document["frames"].as_array().unwrap().iter();
+    let calls: BTreeSet<_> = frames.map(|one| one["call_frame"].as_u64()).collect();
+    (calls.len(), document["stopped"].clone())
+}
+
+/// If nothing is left after the stack was found, its frames are listed without names and lines.
+#[test]
+fn every_frame_that_was_found_is_listed() {
+    let all = frames_within(OBJECT, WAVE, "work=1000000");
+    assert_eq!(all, (3, "return-address-undefined".into()));
+    let mut whole = 0;
+    for work in (0..40).map(|step| 500 + 500 * step) {
+        let found = frames_within(OBJECT, WAVE, &format!("work={work},work-per-byte=0"));
+        if found.1 != "limit" {
+            assert_eq!(found, all, "{work}");
+            whole += 1;
+        }
+        assert!(found.0 > 0, "{work}");
+    }
+    assert!(0 < whole && whole < 40, "{whole}");
+}
+
+/// Returns the values of the variables of a frame, in lane 3.
+fn values(stop: &Stop<'_, '_>, level: usize) -> Option<Vec<String>> {
+    let frame = stop.call_frame(level)?;
+    let mut types = Default::default();
+    let values = frame.variables(&mut types);
+    let texts = values.iter().flatten().map(|value| {
+        let text = value.text(Lane(3), &types, &Default::default());
+        format!("{:?} {text:?}", value.variable.name)
+    });
+    Some(texts.collect())
+}
+
+/// A register that could not be found within the limit is found by a later query of the same stop, which has a budget of its own.
+#[test]
+fn a_limit_ends_one_query_only() {
+    let mut refused = 0;
+    for (folder, name) in [
+        ("waves/calls/calls", "w09"),
+        ("waves/calls-O2/calls-O2", "w06"),
+        ("waves/recursion/recursion", "w03"),
+        ("lost/across-gfx1100-O2/across-gfx1100-O2", "w05"),
+    ] {
+        let object = fixture(&format!("{folder}.rocm.hsaco"));
+        let file = std::fs::read(&object).unwrap();
+        let wave = std::fs::read(object.with_file_name(format!("{name}.json"))).unwrap();
+        let wave = Snapshot::from_json(&wave).unwrap();
+        let mut limits = Limits::default();
+        (limits.work, limits.work_per_byte) = (200_000, 0);
+        let object = CodeObject::parse_with(&file, &limits).unwrap();
+        let program = Program::load(&object).unwrap();
+        let arena = Arena::new();
+        let options = StopOptions::loaded_at(wave.load_address);
+        let stop = || Stop::new(&program, &wave, wave.pc(), options, &arena);
+        for level in 1..stop().call_frames().len() {
+            let used = stop();
+            let frame = used.call_frame(level).unwrap();
+            let exec = Register::exec(wave.wave_size());
+            let is_left = |_: &usize| {
+                used.call_frame(0)
+                    .unwrap()
+                    .read_register(exec, None)
+                    .is_ok()
+            };
+            assert!((0..1_000_000).take_while(is_left).count() < 1_000_000);
+            for register in (0..4096).filter_map(Register::from_number) {
+                refused += usize::from(frame.read_register(register, None).is_err());
+            }
+            let found = values(&used, level);
+            assert_eq!(found, values(&stop(), level), "{folder} {level}");
+        }
+    }
+    assert!(refused > 100, "{refused}");
 }
 
 #[test]

@@ -224,6 +224,21 @@ impl<'c, 'a> CallStack<'c, 'a> {
         self.error.as_ref()
     }
 
+    /// Forgets the errors of limits. Another query may have a larger budget left.
+    pub(crate) fn forget_limits(&self) {
+        let mut found = self.found.borrow_mut();
+        found.retain(|_, found| {
+            let location = found.as_ref().map(|found| &found.location);
+            !matches!(location, Some(Err(error)) if error.is_limit())
+        });
+        for frame in &self.frames {
+            let mut cfa = frame.cfa.borrow_mut();
+            if matches!(&*cfa, Cfa::Computed(Err(error)) if error.is_limit()) {
+                *cfa = Cfa::NotComputed;
+            }
+        }
+    }
+
     /// Replaces the rules of a row that are known to be wrong.
     fn correct(
         &self,
@@ -302,10 +317,13 @@ impl<'c, 'a> CallStack<'c, 'a> {
             is_derived: true,
             ..activation
         });
-        let found = self.return_address(level);
-        if let Ok(return_address) = found
-            && corrections.returns_to(level, return_address)
-        {
+        let found = match self.return_address(level) {
+            Ok(address) => (corrections.returns_to(level, address).map_err(failed))
+                .map(|returns| returns.then_some(address)),
+            Err((Stopped::Limit, error)) => Err((Stopped::Limit, error)),
+            Err(_) => Ok(None),
+        };
+        if let Some(found) = found.transpose() {
             return Some(found);
         }
         // The function has no caller, or follows another calling convention.

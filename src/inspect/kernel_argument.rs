@@ -181,6 +181,9 @@ impl<'a> StopFrame<'_, '_, 'a> {
         }
         let find = || self.kept_values(&function).ok().flatten();
         let start = self.kernarg_address(find);
+        if let (None, Some(refused)) = (start, self.stop.meter().refused()) {
+            return Err(refused);
+        }
         let hidden = hidden.filter_map(|one| {
             let (offset, size) = (one.offset?, one.size?);
             let address = start.and_then(|start| start.checked_add(offset));

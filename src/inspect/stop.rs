@@ -231,6 +231,9 @@ impl<'p, 'a> Stop<'p, 'a> {
 
     /// Resets the meter for another query.
     pub(crate) fn reset_meter(&self) {
+        if self.0.meter.refused().is_some() {
+            self.0.stack.forget_limits();
+        }
         self.0.meter.reset();
     }
 

@@ -74,6 +74,17 @@ impl<'p, 'a> StopCode<'p, 'a> {
         found.as_ref().map_err(Error::clone)
     }
 
+    /// Returns [`lanes`](StopCode::lanes), or `None` if EXEC cannot be read.
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    fn known_lanes(&self) -> Result<Option<&StopLanes>> {
+        match self.lanes() {
+            Err(error) if !error.is_limit() => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
     /// Returns the mask of lanes that the dispatch started, or `None` if it is unknown.
     pub(super) fn dispatched(&self) -> Option<u64> {
         let WaveRef(wave) = self.wave;
@@ -92,27 +103,31 @@ impl Corrections for StopCode<'_, '_> {
         self.program.derived(address, wave.wave_size(), self.meter)
     }
 
-    fn returns_to(&self, level: usize, address: u64) -> bool {
+    fn returns_to(&self, level: usize, address: u64) -> Result<bool> {
         // The analysis of lanes finds return addresses in another way, as far as there are lanes to be found.
-        let lanes = self.lanes().ok();
+        let lanes = self.known_lanes()?;
         let known = lanes.and_then(|found| found.frames.get(level.checked_add(1)?));
         let WaveRef(wave) = self.wave;
         let flow = self.program.lane_flow(wave.wave_size());
-        known.is_none_or(|caller| caller.pc == address) && flow.follows_call(address, self.meter)
+        let is_known = known.is_none_or(|caller| caller.pc == address);
+        let returns = is_known && flow.follows_call(address, self.meter);
+        self.meter.refused().map_or(Ok(returns), Err)
     }
 
-    fn exec(&self, level: usize) -> Option<CallerExec> {
-        let found = self.lanes().ok()?;
+    fn exec(&self, level: usize) -> Result<Option<CallerExec>> {
+        let Some(found) = self.known_lanes()? else {
+            return Ok(None);
+        };
         let frame = found.frames.get(level);
         let mask = match frame {
             Some(frame) => frame.active(),
             // Every started lane is in an inner frame, and therefore at the call in this one.
             None => *self.started.get_or_init(|| found.started()),
         };
-        Some(CallerExec {
-            mask: mask?,
+        Ok(mask.map(|mask| CallerExec {
+            mask,
             return_address: frame.map(|frame| frame.pc),
-        })
+        }))
     }
 }
 

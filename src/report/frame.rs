@@ -81,6 +81,16 @@ impl FrameDocument {
             .collect()
     }
 
+    /// Describes a call frame of which only the address is known.
+    pub(super) fn of_address(frame: &StopFrame<'_, '_, '_>) -> FrameDocument {
+        let index = frame.call_index();
+        FrameDocument {
+            index,
+            call_frame: index,
+            ..FrameDocument::of_symbol(frame.pc(), None)
+        }
+    }
+
     /// Describes the only known frame of a wave.
     ///
     /// * `symbol`: the symbol that covers `pc`, and the distance from the symbol to `pc` in bytes.

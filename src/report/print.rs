@@ -117,8 +117,8 @@ impl PrintDocument {
         texts: &[String],
         options: &Options,
     ) -> crate::Result<PrintDocument> {
+        frame.stop().reset_meter();
         let meter = frame.stop().meter();
-        meter.reset();
         let places = Places::of(*frame, lanes);
         let mut completeness = Completeness::default();
         let mut found = Vec::new();

@@ -10,7 +10,7 @@ use super::number::Hex;
 use crate::arch::{Lane, Register};
 use crate::error::Result;
 use crate::eval::Frame;
-use crate::frame::{CallFrame, CorrectedRule, RegisterRule, Row, Stopped};
+use crate::frame::{CallFrame, CorrectedRule, RegisterRule, Row};
 use crate::inspect::{Stop, StopFrame};
 use crate::location::{Bits, read, read_lanes};
 use crate::untrusted::Untrusted;
@@ -132,8 +132,6 @@ impl UnwindDocument {
     pub fn for_lane(stop: &Stop<'_, '_>, lane: Lane) -> Result<UnwindDocument> {
         let mut frames = Vec::new();
         let mut rules = Rules::new();
-        let mut stopped = stop.stopped();
-        let mut error = stop.stack().error().cloned();
         let mut completeness = Completeness::of_stack(stop);
         if let Some(limit) = stop.frames_limit() {
             completeness.note(limit);
@@ -146,9 +144,7 @@ impl UnwindDocument {
                 Ok(parts) => parts,
                 Err(reason) if reason.is_limit() => {
                     completeness.note(&reason);
-                    stopped = Stopped::Limit;
-                    error = Some(reason);
-                    break;
+                    vec![FrameDocument::of_address(&frame)]
                 }
                 Err(reason) => return Err(reason),
             };
@@ -175,8 +171,8 @@ impl UnwindDocument {
                 })
                 .collect(),
             frames,
-            stopped: stopped.name(),
-            message: match (error, &undescribed) {
+            stopped: stop.stopped().name(),
+            message: match (stop.stack().error(), &undescribed) {
                 (Some(error), _) => error.to_string().into(),
                 (None, _) => stop.end_text().into(),
             },

@@ -1,6 +1,6 @@
 //! Represents one call frame: its row, its CFA, and the locations of its caller's registers. Source: HET A.6.4.
 
-use super::{Activation, CallStack, Cfa, CorrectedRule};
+use super::{Activation, CallStack, CallerExec, Cfa, CorrectedRule};
 use crate::arch::{AddressSpace, CodeAddress, ProcessAddress, Register, ScratchAddressing};
 use crate::error::{Error, ErrorKind, Limit, Result, SpecRule};
 use crate::eval::{Context, ExpressionBytes, Frame, Outcome, Reading, ResultKind, Unit, evaluate};
@@ -20,7 +20,7 @@ pub struct CallFrame<'s, 'c, 'a> {
 /// The location of a register, and the assumption on which it rests.
 #[derive(Clone, Debug)]
 pub(super) struct Found<'a> {
-    location: Result<Location<'a>>,
+    pub(super) location: Result<Location<'a>>,
     assumed_exec: bool,
 }
 
@@ -350,7 +350,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         })
     }
 
-    /// Finds a register for the first time. Keeps the result unless it failed.
+    /// Finds a register for the first time. Keeps the result, if there is one.
     fn remember(
         &self,
         register: Register,
@@ -382,7 +382,7 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
         let unwind = &self.stack.unwind;
         if given.is_none() {
             if register.class() == Some(crate::arch::RegisterClass::Exec) {
-                if let Some(location) = self.exec_of_caller(register) {
+                if let Some(location) = self.exec_of_caller(register)? {
                     return Ok(location);
                 }
                 self.stack.assumed_exec.set(true);
@@ -459,20 +459,22 @@ impl<'c, 'a> CallFrame<'_, 'c, 'a> {
     }
 
     /// Returns the caller's EXEC as the machine code shows it, if the code leads to the same caller.
-    fn exec_of_caller(&self, exec: Register) -> Option<Location<'a>> {
-        let level = self.level.checked_add(1)?;
-        let found = self.stack.corrections.as_ref()?.exec(level)?;
-        if let (Some(caller), Some(address)) = (self.stack.frame(level), found.return_address)
-            && caller.code_address() != address
-        {
-            return None;
-        }
-        let bit_size = u16::try_from(exec.size_in_bits()?).ok()?;
-        let bits = found.mask.into();
-        Some(Location::One(Place::new(
-            Storage::Value { bits, bit_size },
-            0,
-        )))
+    fn exec_of_caller(&self, exec: Register) -> Result<Option<Location<'a>>> {
+        let level = self.level.saturating_add(1);
+        let Some(corrections) = &self.stack.corrections else {
+            return Ok(None);
+        };
+        let caller = self.stack.frame(level).map(|frame| frame.code_address());
+        let is_same = |found: &CallerExec| {
+            let both = caller.zip(found.return_address);
+            both.is_none_or(|(address, found)| address == found)
+        };
+        let found = corrections.exec(level)?.filter(is_same);
+        let bit_size = exec.size_in_bits().and_then(|bits| bits.try_into().ok());
+        Ok(found.zip(bit_size).map(|(found, bit_size)| {
+            let bits = found.mask.into();
+            Location::One(Place::new(Storage::Value { bits, bit_size }, 0))
+        }))
     }
 
     /// Returns the caller's stack pointer, which equals the CFA (USAGE "Calling Convention").

@@ -83,12 +83,18 @@ pub(crate) trait Corrections: core::fmt::Debug {
 
     /// Returns true if the frame at a level may return to an address of the code object: there is a call before it, and no other return address
     /// of the frame is known.
-    fn returns_to(&self, level: usize, address: u64) -> bool;
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    fn returns_to(&self, level: usize, address: u64) -> Result<bool>;
 
     /// Returns EXEC in a caller at its call. Returns `None` if it is not known.
     ///
     /// * `level`: of the caller, at least 1.
-    fn exec(&self, level: usize) -> Option<CallerExec>;
+    ///
+    /// # Errors
+    /// If a limit is reached.
+    fn exec(&self, level: usize) -> Result<Option<CallerExec>>;
 }
 
 /// EXEC in a caller, at its call.
