@@ -82,7 +82,7 @@ impl Recovered {
 }
 
 impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
-    /// Reads a value without a location from the keeper of an earlier value, if one is known.
+    /// Reads a value without a location from the keeper of an earlier value, if one is known. If a limit is reached, the contents are its error.
     pub(super) fn recover(
         &self,
         planned: &PlannedVariable<'a>,
@@ -117,9 +117,10 @@ impl<'p, 'a> Reader<'_, '_, 'p, 'a> {
             true => argument,
             false => kept().or(argument),
         };
-        match found {
-            Some((contents, recovered)) => (contents, Some(recovered)),
-            None => (Contents::None, None),
+        match (self.frame.stop.meter().refused(), found) {
+            (Some(limit), _) => (Contents::Failed(limit), None),
+            (None, Some((contents, recovered))) => (contents, Some(recovered)),
+            (None, None) => (Contents::None, None),
         }
     }
 }

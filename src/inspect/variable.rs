@@ -201,11 +201,6 @@ impl<'r, 's, 'p, 'a> Reader<'r, 's, 'p, 'a> {
             true => self.recover(planned, ty, types),
             false => (contents, None),
         };
-        let refused = self.frame.stop.meter().refused().filter(|_| is_lost);
-        let (contents, recovered) = match refused {
-            Some(limit) => (Contents::Failed(limit), None),
-            None => (contents, recovered),
-        };
         let type_name = types.name_of(found.lane_types.common().unwrap_or(ty));
         let full = types.get(ty).byte_size.unwrap_or(0).saturating_mul(8);
         let rare = Rare {
