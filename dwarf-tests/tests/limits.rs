@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use dwarf_tests::{fixture, hetdwarf};
+use hetdwarf::Result;
 use hetdwarf::arch::{Lane, Register};
+use hetdwarf::error::ErrorKind;
+use hetdwarf::frame::Stopped;
 use hetdwarf::inspect::{Program, Stop, StopOptions};
 use hetdwarf::limits::{Limit, Limits};
 use hetdwarf::location::Arena;
@@ -143,35 +146,147 @@ fn every_frame_that_was_found_is_listed() {
     assert!(0 < whole && whole < 40, "{whole}");
 }
 
-/// Returns the values of the variables of a frame, in lane 3.
-fn values(stop: &Stop<'_, '_>, level: usize) -> Option<Vec<String>> {
+/// A variable in lane 3.
+#[derive(Debug, PartialEq)]
+struct Shown {
+    name: Option<String>,
+    text: Result<Option<String>>,
+    is_recovered: bool,
+}
+
+impl Shown {
+    /// Returns true if a limit was reached.
+    fn is_refused(&self) -> bool {
+        let error = self.text.as_ref().err();
+        error.is_some_and(|error| matches!(error.kind(), ErrorKind::Limit { .. }))
+    }
+
+    fn is_lost(&self) -> bool {
+        let text = self.text.as_ref().map(Option::as_deref);
+        matches!(text, Ok(None | Some("<optimized out>")))
+    }
+}
+
+/// The variables of a frame.
+#[derive(Debug, PartialEq)]
+struct Listed {
+    values: Vec<Shown>,
+    /// True if a limit was reached. There may be more variables.
+    is_cut: bool,
+}
+
+/// Returns the variables of a frame, or `None` if they could not be listed.
+fn values(stop: &Stop<'_, '_>, level: usize) -> Option<Listed> {
+    let lane = Lane(3);
     let frame = stop.call_frame(level)?;
     let mut types = Default::default();
-    let values = frame.variables(&mut types);
-    let texts = values.iter().flatten().map(|value| {
-        let text = value.text(Lane(3), &types, &Default::default());
-        format!("{:?} {text:?}", value.variable.name)
+    let values = frame.variables(&mut types).ok()?;
+    let shown = values.iter().map(|value| Shown {
+        name: value.variable.name.as_ref().map(ToString::to_string),
+        text: (value.bits(lane)).map(|_| value.text(lane, &types, &Default::default())),
+        is_recovered: value.recovered().is_some(),
     });
-    Some(texts.collect())
+    Some(Listed {
+        values: shown.collect(),
+        is_cut: stop.meter().refused().is_some(),
+    })
+}
+
+/// Waves with several frames, in `fixtures`: the name of the object without `.rocm.hsaco`, and of the wave without `.json`.
+const STOPS: [(&str, &str); 4] = [
+    ("waves/calls/calls", "w09"),
+    ("waves/calls-O2/calls-O2", "w06"),
+    ("waves/recursion/recursion", "w03"),
+    ("lost/across-gfx1100-O2/across-gfx1100-O2", "w05"),
+];
+
+/// Reads the object and the wave of a stop.
+fn read(folder: &str, name: &str) -> (Vec<u8>, Snapshot) {
+    let object = fixture(&format!("{folder}.rocm.hsaco"));
+    let wave = std::fs::read(object.with_file_name(format!("{name}.json"))).unwrap();
+    let wave = Snapshot::from_json(&wave).unwrap();
+    (std::fs::read(&object).unwrap(), wave)
+}
+
+/// Returns limits with this much work, whatever the size of the file.
+fn work(work: u64) -> Limits {
+    let mut limits = Limits::default();
+    (limits.work, limits.work_per_byte) = (work, 0);
+    limits
+}
+
+/// The frames of a stop.
+struct Found {
+    stopped: Stopped,
+    /// The variables of each frame, or `None` if they could not be listed.
+    frames: Vec<Option<Listed>>,
+}
+
+/// Returns the frames of a wave. The variables of each are read in a stop of their own.
+fn found(file: &[u8], wave: &Snapshot, limits: &Limits) -> Result<Found> {
+    let object = CodeObject::parse_with(file, limits)?;
+    let program = Program::load(&object)?;
+    let arena = Arena::new();
+    let options = StopOptions::loaded_at(wave.load_address);
+    let stop = || Stop::new(&program, wave, wave.pc(), options, &arena);
+    let listed = stop();
+    let levels = 0..listed.call_frames().len();
+    Ok(Found {
+        stopped: listed.stack().stopped(),
+        frames: levels.map(|level| values(&stop(), level)).collect(),
+    })
+}
+
+/// With any limit, a stack and its variables are as by default, or they say that the limit was reached.
+///
+/// Values without a location are an exception: the search for their keepers has a budget of its own for each function. If it ends, they are
+/// optimized out, as in a debugger without this search.
+#[test]
+fn a_limit_changes_no_answer() {
+    for (folder, name) in STOPS {
+        let (file, wave) = read(folder, name);
+        let by_default = found(&file, &wave, &Limits::default()).unwrap();
+        let (mut equal, mut refused, mut ended) = (0, 0, 0);
+        // From 400 to 30,000 steps.
+        for step in 0..110 {
+            let limits = work((400.0 * 1.04_f64.powi(step)) as u64);
+            let at = format!("{folder} {}", limits.work);
+            let Ok(found) = found(&file, &wave, &limits) else {
+                continue;
+            };
+            if found.stopped == Stopped::Limit {
+                ended += 1;
+            } else {
+                assert_eq!(found.stopped, by_default.stopped, "{at}");
+                assert_eq!(found.frames.len(), by_default.frames.len(), "{at}");
+            }
+            for (found, expected) in found.frames.iter().zip(&by_default.frames) {
+                let (Some(found), Some(expected)) = (found, expected) else {
+                    continue;
+                };
+                let is_whole = found.values.len() == expected.values.len();
+                assert!(is_whole || found.is_cut, "{at}");
+                for (value, wanted) in found.values.iter().zip(&expected.values) {
+                    if value.is_refused() {
+                        refused += 1;
+                    } else if !(wanted.is_recovered && value.is_lost()) {
+                        assert_eq!(value, wanted, "{at}");
+                        equal += 1;
+                    }
+                }
+            }
+        }
+        assert!(equal > 500 && refused > 20 && ended > 20, "{folder}");
+    }
 }
 
 /// A register that could not be found within the limit is found by a later query of the same stop, which has a budget of its own.
 #[test]
 fn a_limit_ends_one_query_only() {
     let mut refused = 0;
-    for (folder, name) in [
-        ("waves/calls/calls", "w09"),
-        ("waves/calls-O2/calls-O2", "w06"),
-        ("waves/recursion/recursion", "w03"),
-        ("lost/across-gfx1100-O2/across-gfx1100-O2", "w05"),
-    ] {
-        let object = fixture(&format!("{folder}.rocm.hsaco"));
-        let file = std::fs::read(&object).unwrap();
-        let wave = std::fs::read(object.with_file_name(format!("{name}.json"))).unwrap();
-        let wave = Snapshot::from_json(&wave).unwrap();
-        let mut limits = Limits::default();
-        (limits.work, limits.work_per_byte) = (200_000, 0);
-        let object = CodeObject::parse_with(&file, &limits).unwrap();
+    for (folder, name) in STOPS {
+        let (file, wave) = read(folder, name);
+        let object = CodeObject::parse_with(&file, &work(200_000)).unwrap();
         let program = Program::load(&object).unwrap();
         let arena = Arena::new();
         let options = StopOptions::loaded_at(wave.load_address);
@@ -191,6 +306,7 @@ fn a_limit_ends_one_query_only() {
                 refused += usize::from(frame.read_register(register, None).is_err());
             }
             let found = values(&used, level);
+            assert!(found.is_some(), "{folder} {level}");
             assert_eq!(found, values(&stop(), level), "{folder} {level}");
         }
     }
