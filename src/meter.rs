@@ -385,7 +385,8 @@ impl Meter {
         self.no_bytes()
     }
 
-    fn no_steps(&self) -> Error {
+    /// Returns the error for exceeding the budget of steps.
+    pub(crate) fn no_steps(&self) -> Error {
         reached(Limit::Work, self.most_steps)
     }
 

@@ -203,10 +203,7 @@ fn in_truth() {
 
 /// Returns a copy of an object in which the section of call frame information has another name.
 fn without_cfi(object: &Path, folder: &Path) -> PathBuf {
-    let mut bytes = std::fs::read(object).unwrap();
-    let name = b".debug_frame\0";
-    let at = bytes.windows(name.len()).position(|part| part == name);
-    bytes[at.unwrap() + 1] = b'x';
+    let bytes = dwarf_tests::without_section(object, ".debug_frame");
     let copy = folder.join(object.file_name().unwrap());
     std::fs::write(&copy, bytes).unwrap();
     copy

@@ -110,8 +110,7 @@ impl Corrections for StopCode<'_, '_> {
         let WaveRef(wave) = self.wave;
         let flow = self.program.lane_flow(wave.wave_size());
         let is_known = known.is_none_or(|caller| caller.pc == address);
-        let returns = is_known && flow.follows_call(address, self.meter);
-        self.meter.refused().map_or(Ok(returns), Err)
+        Ok(is_known && flow.follows_call(address, self.meter)?)
     }
 
     fn exec(&self, level: usize) -> Result<Option<CallerExec>> {

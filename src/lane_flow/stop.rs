@@ -120,11 +120,17 @@ impl<'a> LaneFlow<'a> {
     }
 
     /// Returns true if there is a call before an address.
-    pub(crate) fn follows_call(&self, pc: u64, meter: &Meter) -> bool {
+    ///
+    /// # Errors
+    /// If the function is too large for the limits.
+    pub(crate) fn follows_call(&self, pc: u64, meter: &Meter) -> error::Result<bool> {
         // A call that does not return may be the last instruction of a function.
         let entry = pc.checked_sub(1).and_then(|last| self.entry(last));
-        let flow = entry.and_then(|entry| self.flow(entry, meter).ok());
-        flow.is_some_and(|flow| flow.code().has_call_before(pc))
+        match entry.map(|entry| self.flow(entry, meter)) {
+            Some(Ok(flow)) => Ok(flow.code().has_call_before(pc)),
+            Some(Err(Reason::Budget)) => Err(self.meter.no_steps()),
+            Some(Err(_)) | None => Ok(false),
+        }
     }
 
     /// Returns the facts about a function, or the reason why there are none.
