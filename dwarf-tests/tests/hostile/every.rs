@@ -259,7 +259,7 @@ fn fault(ended: &Ended, size: usize) -> Option<String> {
 /// Each command ends with a documented status, gives a reason for status 2, and stays within README's memory limits, both allocated and
 /// resident: on all hostile files, all cores, and every tenth fixture.
 #[test]
-#[ignore = "takes minutes; .ci/run runs it in a release build"]
+#[ignore = "takes minutes; .ci/full runs it in a release build"]
 fn every_command_ends_and_holds_little() {
     every_command_on_every_file(10);
 }
