@@ -199,6 +199,7 @@ fn access(callback: &'static str, status: i32) -> Result<(), AccessError> {
     }
 }
 
+/// Returns the number of a memory, `HETDWARF_MEMORY_…`.
 fn memory_number(memory: Memory) -> u32 {
     match memory {
         Memory::Global => HETDWARF_MEMORY_GLOBAL,

@@ -8,9 +8,8 @@ use hetdwarf::error::{AccessFailure, ErrorKind};
 use hetdwarf::wave::{AccessError, Memory, Snapshot, Wave};
 
 use super::{
-    HETDWARF_MEMORY_GLOBAL, HETDWARF_MEMORY_LOCAL, HETDWARF_MEMORY_PRIVATE_WAVE,
-    HETDWARF_MEMORY_REGION, HETDWARF_NO_LANE, HETDWARF_WAVE_HAS_APERTURES,
-    HETDWARF_WAVE_HAS_DISPATCH, HETDWARF_WAVE_HAS_KERNARG, hetdwarf_wave,
+    HETDWARF_NO_LANE, HETDWARF_WAVE_HAS_APERTURES, HETDWARF_WAVE_HAS_DISPATCH,
+    HETDWARF_WAVE_HAS_KERNARG, hetdwarf_wave, memory_number,
 };
 use crate::handle::{Lock, give, handles, with};
 use crate::object::read_file;
@@ -215,13 +214,10 @@ pub unsafe extern "C" fn hetdwarf_snapshot_read_memory(
         with(
             snapshot.cast_const().cast::<hetdwarf_snapshot>(),
             |known, _| {
-                let memory = match memory {
-                    HETDWARF_MEMORY_GLOBAL => Memory::Global,
-                    HETDWARF_MEMORY_REGION => Memory::Region,
-                    HETDWARF_MEMORY_LOCAL => Memory::Local,
-                    HETDWARF_MEMORY_PRIVATE_WAVE => Memory::PrivateWave,
-                    other => return Err(Fault::argument(format!("there is no memory {other}"))),
-                };
+                let mut memories = Memory::ALL.into_iter();
+                let known_memory = memories.find(|one| memory_number(*one) == memory);
+                let wrong = || Fault::argument(format!("there is no memory {memory}"));
+                let memory = known_memory.ok_or_else(wrong)?;
                 let out = room(out, size)?;
                 known
                     .read_memory(memory, address, out)
