@@ -367,3 +367,53 @@ fn the_command_lists_variables() {
     );
     assert!(ran.out.contains("got longer location lists"), "{}", ran.out);
 }
+
+/// Returns the reasons why functions were left alone, by the address of the function.
+fn left_alone(file: &[u8]) -> BTreeMap<u64, Option<String>> {
+    let functions = annotated(file, false).functions.into_iter();
+    functions
+        .map(|function| (function.address, function.left_alone))
+        .collect()
+}
+
+/// A function is left alone if a location list of its variables, or an expression there, is unreadable. The other functions get their lanes.
+#[test]
+fn a_function_with_something_unreadable_is_left_alone() {
+    let file = std::fs::read(fixture("waves/calls-O2/calls-O2.rocm.hsaco")).unwrap();
+    let intact = left_alone(&file);
+    assert!(intact.values().all(Option::is_none), "{intact:?}");
+    let object = CodeObject::parse(&file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let info = program.info();
+    let unit = info.unit_ids().next().unwrap();
+    let lists = object.section(".debug_loclists").unwrap().unwrap();
+    let position = |part: &[u8]| part.as_ptr().addr() - file.as_ptr().addr();
+    let mut damaged = BTreeSet::new();
+    for function in info.functions(unit).unwrap() {
+        let address = function.ranges[0].start;
+        for variable in info.variables_at(&function, address).unwrap() {
+            let Some(LocationAttribute::List { offset, .. }) = variable.location else {
+                continue;
+            };
+            let meter = info.for_query();
+            let mut list = info.location_list(unit, offset, &meter).unwrap();
+            let expression = list.next().unwrap().unwrap().expression.bytes;
+            let list = lists.get(usize::try_from(offset).unwrap()..).unwrap();
+            // DWARF 5 §7.7.3 and §7.7.1 define neither 0x7f as a kind of entry nor 0 as an operation.
+            let changes = [
+                (list, 0x7f, "unknown kind 0x7f"),
+                (expression, 0, "unknown operation 0x00"),
+            ];
+            for (part, byte, reason) in changes {
+                let mut file = file.clone();
+                file[position(part)] = byte;
+                let mut found = left_alone(&file);
+                let left = found.insert(address, None).flatten();
+                assert!(left.is_some_and(|left| left.contains(reason)));
+                assert_eq!(found, intact);
+                damaged.insert(address);
+            }
+        }
+    }
+    assert!(damaged.len() > 2, "{damaged:?}");
+}
