@@ -543,9 +543,8 @@ fn everything() -> Everything {
     (units.into(), [new_lists, old_lists])
 }
 
-/// Returns the object.
-fn object() -> Vec<u8> {
-    let (units, lists) = everything();
+/// Returns an object with these units and lists.
+fn object((units, lists): Everything) -> Vec<u8> {
     let mut places = BTreeMap::new();
     let mut made = Made::default();
     // The first pass finds the offsets of entries, and the second uses them.
@@ -768,10 +767,33 @@ fn units_of_ranges(file: &[u8]) -> Vec<String> {
     names
 }
 
+/// Returns the ranges of a function's list of lanes, as gimli reads them.
+fn lane_pc_ranges(file: &[u8], function: &str) -> Vec<Range> {
+    let dwarf = Reader::new(file).dwarf;
+    let mut units = dwarf.units();
+    while let Some(header) = units.next().unwrap() {
+        let unit = dwarf.unit(header).unwrap();
+        let mut entries = unit.entries();
+        while let Some(entry) = entries.next_dfs().unwrap() {
+            let name = entry.attr_value(DW_AT_name).unwrap();
+            let name = dwarf.attr_string(&unit, name).unwrap();
+            let Some(AttributeValue::SecOffset(offset)) = entry.attr_value(LANE_PC) else {
+                continue;
+            };
+            if name.slice() != function.as_bytes() || entry.tag() != DW_TAG_subprogram {
+                continue;
+            }
+            let list = dwarf.locations(&unit, LocationListsOffset(offset)).unwrap();
+            return list.map(|entry| entry.unwrap().range).collect();
+        }
+    }
+    Vec::new()
+}
+
 /// Each reference leads to the named entry, before and after, and the operations and constants are unchanged.
 #[test]
 fn everything_that_refers_to_an_entry_is_followed() {
-    let before = object();
+    let before = object(everything());
     let annotated = annotate(&before, &Limits::default(), &Request::new(&|_| true)).unwrap();
     let (functions, notes) = (&annotated.functions, &annotated.notes);
     // Each of these functions gets lanes, so every entry after them moves.
@@ -797,10 +819,45 @@ fn everything_that_refers_to_an_entry_is_followed() {
         assert!(to.is_none() || !entries.is_empty(), "{name} leads nowhere");
         references += entries.len();
     }
-    println!("{references} references");
+    for function in functions.iter().filter(|one| one.added > 0) {
+        let name = function.name.as_deref().unwrap();
+        let code = function.address..function.address + function.size;
+        let ranges = lane_pc_ranges(&annotated.file, name);
+        let is_inside = |range: &Range| code.contains(&range.begin) && range.end <= code.end;
+        assert!(ranges.iter().all(is_inside), "{name} {ranges:x?}");
+        let covered: u64 = ranges.iter().map(|range| range.end - range.begin).sum();
+        assert_eq!(covered, function.covered, "{name}");
+        let is_sorted = ranges.is_sorted_by(|one, next| one.end <= next.begin);
+        assert!(is_sorted, "{name} {ranges:x?}");
+    }
     assert_eq!(
         units_of_ranges(&annotated.file),
         ["new", "old", "older", "oldest"]
     );
     assert!(references > 130, "{references}");
+}
+
+/// A unit that cannot be changed gets no lists, so the file stays as it is. Here, the entry `t` would move beyond the offsets of `DW_FORM_ref1`:
+/// it is at 12 (header) + 16 (`small`) + 19 (`f`) + 208 (a type with 204 letters) = 255.
+#[test]
+fn a_refused_unit_leaves_no_lists() {
+    let to = Part::Entry("t", InUnit(1));
+    let entries = vec![
+        root("small"),
+        function("f", 0),
+        target(&"-".repeat(204)),
+        target("t"),
+        refers("close", "t", DW_AT_type, DW_FORM_ref1, vec![to]),
+        end(),
+    ];
+    let unit = Unit {
+        version: 5,
+        entries,
+    };
+    let before = object((vec![unit], [vec![(0, vec![raw([0; 16])])], Vec::new()]));
+    let annotated = annotate(&before, &Limits::default(), &Request::new(&|_| true)).unwrap();
+    let expected = "unit small was not changed: a reference would need more bytes than it has";
+    assert_eq!(annotated.notes, [expected]);
+    assert_eq!(annotated.functions.len(), 1);
+    assert!(annotated.file == before);
 }
