@@ -35,3 +35,30 @@ pub(super) fn active_lane(
     }
     Ok(Some(list))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::WaveSize;
+    use crate::error::ErrorKind;
+    use crate::expr::Dialect;
+
+    /// A consumer takes EXEC as the active lanes if there is no attribute. So it is left out only if EXEC holds them in the whole function.
+    #[test]
+    fn exec_is_stated_if_the_lanes_are_known_in_a_part_only() {
+        let expressions = Expressions {
+            wave_size: WaveSize::Wave32,
+            dialect: Dialect::default(),
+            shown: &|_, _| Err(ErrorKind::Unsupported("no lane waits").into()),
+        };
+        let function = 0x1000..0x1010;
+        let list = |end| {
+            let known = [(0x1000..end, ActiveLanes::Exec)];
+            active_lane(&expressions, &known, &function).unwrap()
+        };
+        assert_eq!(list(0x1010), None);
+        // DW_OP_reg1 (EXEC in waves of 32 lanes: USAGE "Register Identifier"), DW_OP_deref_size 4, DW_OP_stack_value.
+        let exec = vec![0x51, 0x94, 4, 0x9f];
+        assert_eq!(list(0x1008), Some(vec![(0x1000..0x1008, exec)]));
+    }
+}

@@ -6,7 +6,7 @@ use super::testing::{
     linked, metadata_note, note, rel, rela, relocatable, section, symbol,
 };
 use super::*;
-use crate::arch::Family;
+use crate::arch::{Family, WaveSize};
 use crate::error::{ErrorKind, Limit};
 
 const CODE: u64 = ALLOC | EXECUTE;
@@ -543,6 +543,26 @@ fn the_first_description_of_a_kernel_counts() {
     assert_eq!(kernels.len(), 1);
     let metadata = kernels[0].metadata.as_ref().unwrap();
     assert_eq!(metadata.sgpr_count, Some(7));
+}
+
+/// Waves have the size of all kernels, and no size if these differ.
+#[test]
+fn the_wave_size_is_that_of_all_kernels() {
+    // {"amdhsa.kernels": [{".name": "a", ".wavefront_size": n}, {".name": "b", ".wavefront_size": m}]}
+    let wave_size = |sizes: [u8; 2]| {
+        let mut bytes = b"\x81\xaeamdhsa.kernels\x92".to_vec();
+        for (name, size) in [b'a', b'b'].into_iter().zip(sizes) {
+            bytes.extend(b"\x82\xa5.name\xa1");
+            bytes.push(name);
+            bytes.extend(b"\xaf.wavefront_size");
+            bytes.push(size);
+        }
+        let data = linked(&[section(".note", NOTE, &metadata_note(&bytes))]);
+        CodeObject::parse(&data).unwrap().wave_size().unwrap()
+    };
+    assert_eq!(wave_size([32, 32]), Some(WaveSize::Wave32));
+    assert_eq!(wave_size([64, 64]), Some(WaveSize::Wave64));
+    assert_eq!(wave_size([32, 64]), None);
 }
 
 /// Section headers that all claim the same bytes must not multiply the work.
