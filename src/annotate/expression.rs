@@ -234,3 +234,44 @@ fn push_sum(plus: i64, builder: &mut Builder) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::lane_flow::Slot;
+
+    /// The dword of lane 5, in the row at 16 bytes of each lane after s33, in a wave of 64 lanes. A row has 256 bytes, so the row is 1024 bytes of the wave
+    /// after the base.
+    #[test]
+    fn the_offset_of_a_row_is_scaled_once() {
+        let bytes = |addressing| {
+            let expressions = Expressions {
+                wave_size: WaveSize::Wave64,
+                dialect: Dialect::default(),
+                shown: &|_, _| Err(ErrorKind::Unsupported("no lane waits").into()),
+            };
+            let slot = Slot {
+                base: Some(MachineRegister::Sgpr(33)),
+                addressing,
+                offset: 16,
+            };
+            let mut builder = Builder::new(expressions.encoding());
+            let place = DwordPlace::Scratch { slot, lane: 5 };
+            expressions.push_place(place, &mut builder).unwrap();
+            builder.finish().unwrap()
+        };
+        // DW_OP_regx 65 (s33 in USAGE "Register Identifier"), DW_OP_deref_size 4.
+        let base = [0x90, 65, 0x94, 4];
+        // DW_OP_plus_uconst 20, DW_OP_lit6 (DW_ASPACE_AMDGPU_private_wave), DW_OP_LLVM_form_aspace_address, DW_OP_deref_size 4.
+        let lane = [0x23, 20, 0x36, 0xe9, 2, 0x94, 4];
+        // The base counts the bytes of the wave: DW_OP_plus_uconst 1024.
+        let row = [0x23, 0x80, 8];
+        let expected = [&base[..], &row, &lane].concat();
+        assert_eq!(bytes(ScratchAddressing::Buffer), expected);
+        // The base counts the bytes of a lane: DW_OP_plus_uconst 16, DW_OP_const1u 64, DW_OP_mul.
+        let row = [0x23, 16, 0x08, 64, 0x1e];
+        let expected = [&base[..], &row, &lane].concat();
+        assert_eq!(bytes(ScratchAddressing::Flat), expected);
+    }
+}
