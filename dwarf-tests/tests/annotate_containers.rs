@@ -59,6 +59,9 @@ fn bundles_hold_annotated_code_objects() {
         assert_eq!(object.place.offset % 4096, 0, "{}", object.id);
     }
     is_read_by_the_bundler(&found.file, "plain");
+    // What follows the last bundle is kept.
+    let (more, _) = check(&[&file[..], b"the end"].concat(), "plain.hipfb and more");
+    assert!(more.file == [&found.file[..], b"the end"].concat());
 }
 
 /// Checks that LLVM's bundler finds the same code objects in a bundle.
@@ -115,6 +118,69 @@ fn compressed_bundles_hold_annotated_code_objects() {
             assert!(two.file.starts_with(&found.file), "{name}");
         }
     }
+}
+
+/// What follows the bundle in a compressed one is kept. The hash in the header is that of the contents.
+#[test]
+fn the_rest_of_a_compressed_bundle_is_kept() {
+    let plain = std::fs::read(fixture("corpus/bundle/plain.hipfb")).unwrap();
+    let contents = [&plain[..], b"the rest"].concat();
+    let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut zlib, &contents).unwrap();
+    let compressed = zlib.finish().unwrap();
+    // Version 2: the method (zlib), the size of the file and of its contents, and their hash ("Compressed Offload Bundle").
+    let mut file = b"CCOB\x02\0\0\0".to_vec();
+    for size in [24 + compressed.len(), contents.len()] {
+        file.extend(u32::try_from(size).unwrap().to_le_bytes());
+    }
+    file.extend(&md5::compute(&contents).0[..8]);
+    file.extend(compressed);
+    let (found, changed) = check(&file, "ccob2 and more");
+    assert_eq!((changed, found.notes.as_slice()), (2, &[][..]));
+    let expected = [&annotated(&plain).file[..], b"the rest"].concat();
+    assert_eq!(found.file[16..24], md5::compute(expected).0[..8]);
+}
+
+/// Returns a relocatable host object with a bundle in a section, and a symbol at an offset in it, with the size of the section.
+fn host_with_symbol(bundle: &[u8], offset: u64) -> Vec<u8> {
+    use object::write::{Object, Symbol, SymbolSection};
+    let (format, endian) = (object::BinaryFormat::Elf, object::Endianness::Little);
+    let mut file = Object::new(format, object::Architecture::X86_64, endian);
+    let data = object::SectionKind::ReadOnlyData;
+    let section = file.add_section(Vec::new(), b".hip_fatbin".to_vec(), data);
+    file.append_section_data(section, bundle, 4096);
+    file.add_symbol(Symbol {
+        name: b"__hip_fatbin".to_vec(),
+        value: offset,
+        size: bundle.len() as u64,
+        kind: object::SymbolKind::Data,
+        scope: object::SymbolScope::Linkage,
+        weak: false,
+        section: SymbolSection::Section(section),
+        flags: object::SymbolFlags::None,
+    });
+    file.write().unwrap()
+}
+
+/// A symbol with the size of the section grows with it. A symbol within the device code cannot be kept.
+#[test]
+fn symbols_of_device_code_keep_its_size() {
+    let bundle = std::fs::read(fixture("corpus/bundle/plain.hipfb")).unwrap();
+    let (found, changed) = check(&host_with_symbol(&bundle, 0), "host with a symbol");
+    assert_eq!(changed, 2);
+    let file = object::File::parse(found.file.as_slice()).unwrap();
+    let section = file.section_by_name(".hip_fatbin").unwrap();
+    let symbol = file.symbol_by_name("__hip_fatbin").unwrap();
+    assert!(section.size() > bundle.len() as u64);
+    assert_eq!((symbol.address(), symbol.size()), (0, section.size()));
+
+    let file = host_with_symbol(&bundle, 8);
+    let error = annotate_file(&file, &Limits::default(), &Request::new(&|_| true)).unwrap_err();
+    let message = error.to_string();
+    assert!(
+        message.contains("a symbol is within the device code"),
+        "{message}"
+    );
 }
 
 /// In a relocatable host object, every other section and every symbol is unchanged.
@@ -186,19 +252,26 @@ fn member(name: &str, contents: &[u8]) -> Vec<u8> {
     member
 }
 
+/// The table of symbols has numbers of four bytes, or of eight in a large archive.
 #[test]
 fn archives_hold_annotated_members_and_find_their_symbols() {
+    for (table, width) in [("/", 4), ("/SYM64/", 8)] {
+        archive_finds_its_symbols(table, width);
+    }
+}
+
+fn archive_finds_its_symbols(table: &str, width: usize) {
     let read = |name: &str| std::fs::read(fixture("corpus/bundle").join(name)).unwrap();
     let [host, bundle] = ["object-with-bundle.o", "plain.hipfb"].map(read);
     // The symbol table refers to the second member, which moves because the first member grows.
     let first = member("a.hipfb/", &bundle);
-    let symbols_size = 4 + 4 + 5;
+    let symbols_size = width + width + 5;
     let second_at = 8 + 60 + symbols_size + symbols_size % 2 + first.len();
-    let mut symbols = 1_u32.to_be_bytes().to_vec();
-    symbols.extend((second_at as u32).to_be_bytes());
+    let number = |number: u64| number.to_be_bytes()[8 - width..].to_vec();
+    let mut symbols = [number(1), number(second_at as u64)].concat();
     symbols.extend(b"main\0");
     let mut file = b"!<arch>\n".to_vec();
-    file.extend(member("/", &symbols));
+    file.extend(member(table, &symbols));
     file.extend(first);
     assert_eq!(file.len(), second_at);
     file.extend(member("b.o/", &host));

@@ -241,20 +241,34 @@ mod tests {
     use crate::error::ErrorKind;
     use crate::lane_flow::Slot;
 
+    fn expressions(wave_size: WaveSize) -> Expressions<'static> {
+        Expressions {
+            wave_size,
+            dialect: Dialect::default(),
+            shown: &|_, _| Err(ErrorKind::Unsupported("no lane waits").into()),
+        }
+    }
+
+    /// In a wave of 32 lanes, the mask has 32 bits: DW_OP_reg1 (EXEC), DW_OP_deref_size 4, DW_OP_not, DW_OP_constu, DW_OP_and, DW_OP_stack_value.
+    #[test]
+    fn an_inverted_mask_has_the_bits_of_the_wave() {
+        let mask = expressions(WaveSize::Wave32).active_lane(ActiveLanes::NotExec);
+        let expected = [
+            0x51, 0x94, 4, 0x20, 0x10, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x1a, 0x9f,
+        ];
+        assert_eq!(mask.unwrap(), expected);
+    }
+
     /// The dword of lane 5, in the row at 16 bytes of each lane after s33, in a wave of 64 lanes. A row has 256 bytes, so the row is 1024 bytes of the wave
     /// after the base.
     #[test]
     fn the_offset_of_a_row_is_scaled_once() {
-        let bytes = |addressing| {
-            let expressions = Expressions {
-                wave_size: WaveSize::Wave64,
-                dialect: Dialect::default(),
-                shown: &|_, _| Err(ErrorKind::Unsupported("no lane waits").into()),
-            };
+        let bytes = |addressing, offset| {
+            let expressions = expressions(WaveSize::Wave64);
             let slot = Slot {
                 base: Some(MachineRegister::Sgpr(33)),
                 addressing,
-                offset: 16,
+                offset,
             };
             let mut builder = Builder::new(expressions.encoding());
             let place = DwordPlace::Scratch { slot, lane: 5 };
@@ -268,10 +282,14 @@ mod tests {
         // The base counts the bytes of the wave: DW_OP_plus_uconst 1024.
         let row = [0x23, 0x80, 8];
         let expected = [&base[..], &row, &lane].concat();
-        assert_eq!(bytes(ScratchAddressing::Buffer), expected);
+        assert_eq!(bytes(ScratchAddressing::Buffer, 16), expected);
         // The base counts the bytes of a lane: DW_OP_plus_uconst 16, DW_OP_const1u 64, DW_OP_mul.
         let row = [0x23, 16, 0x08, 64, 0x1e];
         let expected = [&base[..], &row, &lane].concat();
-        assert_eq!(bytes(ScratchAddressing::Flat), expected);
+        assert_eq!(bytes(ScratchAddressing::Flat, 16), expected);
+        // Below the base: DW_OP_lit16, DW_OP_minus.
+        let row = [0x40, 0x1c, 0x08, 64, 0x1e];
+        let expected = [&base[..], &row, &lane].concat();
+        assert_eq!(bytes(ScratchAddressing::Flat, -16), expected);
     }
 }

@@ -391,3 +391,6 @@ fn leb128(value: usize) -> Vec<u8> {
     write_uleb(value as u64, &mut bytes);
     bytes
 }
+
+#[cfg(test)]
+mod tests;
