@@ -46,7 +46,8 @@ fn section() -> Vec<u8> {
         function(0x6000, &callee(&[])),
         function(0x7000, &callee(&[0x08, 17])),
         // SGPR40 is in SGPR41, by an expression that reads EXEC first: regx 17, deref_size 8, drop, regx 73. SGPR42 is there without
-        // reading EXEC. SGPR43 is EXEC's low half: regx 17. According to their rules, SGPR44 is in PC_64 and SGPR45 in SGPR41.
+        // reading EXEC. SGPR43 is EXEC's low half: regx 17. According to their rules, SGPR44 is in PC_64 and SGPR45 in SGPR41; SGPR46 is the
+        // CFA (val_offset), and SGPR47 a value of 64 bits (val_expression const1u).
         function(
             0x8000,
             &[
@@ -55,8 +56,14 @@ fn section() -> Vec<u8> {
                 &[0x10, 74, 2, 0x90, 73],
                 &[0x10, 75, 2, 0x90, 17],
                 &[0x09, 76, 16, 0x09, 77, 73],
+                &[0x14, 78, 0, 0x16, 79, 2, 0x08, 1],
             ]
             .concat(),
+        ),
+        // CFA 0x5000. The rule of the return address is an expression that is the address itself, as GCC writes it: const2u 0x8010.
+        function(
+            0x9000,
+            &[0x0f, 3, 0x0a, 0x00, 0x50, 0x10, 16, 3, 0x0a, 0x10, 0x80],
         ),
     ]
     .concat()
@@ -173,11 +180,34 @@ fn what_depends_on_the_callers_exec_says_so() {
     }
 }
 
-/// HET A.6.4.1: the location in a rule has the size of the register. PC_64 has 64 bits, a scalar register 32.
+/// HET A.6.4.1: the location or value in a rule has the size of the register. PC_64, an address and a value of generic type have 64 bits, a scalar
+/// register 32.
 #[test]
-fn a_register_is_in_none_of_another_size() {
+fn a_rule_has_the_size_of_its_register() {
     for reading in [Reading::Tolerant, Reading::Strict] {
-        let found = rests_on_exec(0x6000, 44, reading);
-        assert_eq!(found, Err(ErrorKind::IllFormed(SpecRule::RuleSize)));
+        for register in [44, 46, 47] {
+            let found = rests_on_exec(0x6000, register, reading);
+            let expected = Err(ErrorKind::IllFormed(SpecRule::RuleSize));
+            assert_eq!(found, expected, "s{register}");
+        }
+    }
+}
+
+/// An expression that ends in a plain value is no location, which the rule requires. In tolerant reading, the value is the return address.
+#[test]
+fn a_value_is_the_return_address_in_tolerant_reading() {
+    let section = section();
+    let index = FrameIndex::new(FrameSection::debug_frame(&section));
+    let wave = Snapshot::new("gfx90a", WaveSize::Wave64, 0x9000);
+    let arena = Arena::new();
+    for (reading, expected) in [
+        (Reading::Tolerant, &[0x9000, 0x8010][..]),
+        (Reading::Strict, &[0x9000]),
+    ] {
+        let mut start = Unwind::new(&wave, &index, LoadAddress(0), &arena);
+        start.reading = reading;
+        let stack = unwind(start, 0x9000);
+        let addresses: Vec<u64> = stack.frames().map(|frame| frame.pc().0).collect();
+        assert_eq!(addresses, expected);
     }
 }
