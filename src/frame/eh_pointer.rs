@@ -93,3 +93,25 @@ pub(super) fn read_pointer(
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each format reads -2, or the number with the same bytes. LSB Core, "DWARF Exception Header Encoding".
+    #[test]
+    fn signed_formats_have_a_sign() {
+        let minus_two = [[0xfe].as_slice(), &[0xff; 7]].concat();
+        let read = |encoding, bytes| read_pointer(&mut Cursor::new(bytes), encoding, 0x1000, 8);
+        for (unsigned, signed, size) in [(2, 0x0a, 2), (3, 0x0b, 4), (4, 0x0c, 8)] {
+            let bytes = &minus_two[..size];
+            let most = u64::MAX >> (64 - 8 * size);
+            assert_eq!(read(unsigned, bytes), Ok(most - 1));
+            assert_eq!(read(signed, bytes), Ok(2_u64.wrapping_neg()));
+            // Relative to the place of the pointer.
+            assert_eq!(read(signed | 0x10, bytes), Ok(0xffe));
+        }
+        assert_eq!(read(1, &[0x7e]), Ok(126));
+        assert_eq!(read(9, &[0x7e]), Ok(2_u64.wrapping_neg()));
+    }
+}

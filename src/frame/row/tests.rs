@@ -100,6 +100,17 @@ fn an_error_names_the_section_that_the_entry_is_from() {
     assert!(text.starts_with(".eh_frame+0x2: "), "{text}");
 }
 
+type Rules<'a> = Vec<(u64, RegisterRule<'a>)>;
+
+/// Reads the starts and rules of rows up to an error.
+fn read<'a>(rows: &mut Rows<'a>) -> Vec<(u64, Rules<'a>)> {
+    let mut found = Vec::new();
+    while let Ok(Some(row)) = rows.next() {
+        found.push((row.start, row.rules().to_vec()));
+    }
+    found
+}
+
 proptest! {
     /// Each row equals the map.
     #[test]
@@ -108,10 +119,13 @@ proptest! {
         let first: Vec<Change> = first.into_iter().filter(only_rules).collect();
         let (initial_instructions, instructions) = (encoded(&first), encoded(&then));
         let fde = fde(&initial_instructions, &instructions);
-        let mut found = Vec::new();
-        let mut rows = Rows::new(&fde, ".debug_frame").unwrap();
-        while let Ok(Some(row)) = rows.next() {
-            found.push((row.start, row.rules().to_vec()));
+        let found = read(&mut Rows::new(&fde, ".debug_frame").unwrap());
+        // After an entry of another CIE, and after one of the same.
+        for before in [&self::fde(&[], &instructions), &fde] {
+            let mut rows = Rows::new(before, ".debug_frame").unwrap();
+            let _ = rows.next();
+            rows.restart(&fde).unwrap();
+            prop_assert_eq!(read(&mut rows), &found[..]);
         }
 
         let rule = |undefined| if undefined { RegisterRule::Undefined } else { RegisterRule::SameValue };

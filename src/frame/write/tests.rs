@@ -5,7 +5,9 @@ use fallible_iterator::FallibleIterator;
 use super::*;
 use crate::arch::{Lane, Processor, Register, ScratchAddressing, WaveSize};
 use crate::error::{Error, ErrorKind, SpecRule};
-use crate::frame::{CFA_ROWS, CfaOperand, FrameSection, Instruction, Instructions, Rows};
+use crate::frame::{
+    CFA_ROWS, CfaOperand, FrameSection, Instruction, Instructions, RegisterRule, Rows,
+};
 
 const BUFFER64: Target = Target {
     wave_size: WaveSize::Wave64,
@@ -335,6 +337,30 @@ fn what_is_restored_has_the_rule_of_the_entry() {
     );
 }
 
+/// On entry, SGPR40 gets a rule and loses it again (DW_CFA_restore_extended). So it has none on entry: DW_CFA_same_value 72.
+#[test]
+fn a_rule_that_is_taken_back_on_entry_is_not_restored() {
+    let mut frame = frame(BUFFER64);
+    frame.saved_in_lane(s(40), v64(41), Lane(0)).unwrap();
+    let restore = Instruction::RestoreExtended { register: 72 };
+    frame.raw(restore).unwrap().at(4).unwrap();
+    frame.saved_in_lane(s(40), v64(41), Lane(1)).unwrap();
+    let before = frame.instructions().len();
+    frame.restored(s(40)).unwrap();
+    assert_eq!(frame.instructions()[before..], [8, 72]);
+}
+
+/// Offsets are multiples of the data alignment factor, which is 4. Register 72 is too large for DW_CFA_offset.
+#[test]
+fn rules_with_offsets_are_the_shortest_instructions() {
+    let bytes = |register, rule| bytes_of!(BUFFER64, register_rule(register, rule));
+    assert_eq!(bytes(36, RegisterRule::Offset(8)), [0x80 | 36, 2]);
+    assert_eq!(bytes(72, RegisterRule::Offset(8)), [0x05, 72, 2]);
+    assert_eq!(bytes(36, RegisterRule::Offset(-8)), [0x11, 36, 0x7e]);
+    assert_eq!(bytes(72, RegisterRule::ValOffset(8)), [0x14, 72, 2]);
+    assert_eq!(bytes(72, RegisterRule::ValOffset(-8)), [0x15, 72, 0x7e]);
+}
+
 #[test]
 fn advances_are_as_short_as_they_can_be() {
     // Units of 4 bytes; the longest distance of each form and the shortest of the next.
@@ -406,10 +432,15 @@ fn misuse_is_refused() {
             "{error}"
         );
     }
-    // Lanes, offsets and sizes.
+    // Lanes, offsets and sizes. A mask of 64 lanes takes two dwords.
+    let mask_in_the_last_lane = Mask::Lane {
+        register: v64(1),
+        lane: Lane(63),
+    };
     for error in [
         refused!(f, saved_in_lane(s(0), v64(1), Lane(64))),
         refused!(f, saved_in_lane(Register::EXEC_64, v64(1), Lane(63))),
+        refused!(f, saved_to_scratch(v64(0), 0, mask_in_the_last_lane)),
     ] {
         assert!(
             matches!(error.kind(), ErrorKind::OutOfBounds { .. }),
