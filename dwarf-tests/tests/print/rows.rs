@@ -125,7 +125,12 @@ const RECORDS: &[Row] = &[
     ("(int *)4 - (int *)0xfffffffffffffffc", "long", |_| text(2), "two ints of 4 bytes"),
     ("(char *)0xfffffffffffffffc - (char *)4", "long", |_| text(-8), "and back"),
     ("(__local char *)4 - (__local char *)0xfffffffc", "long", |_| text(8), "in local memory at 32 bits"),
+    ("(__local char *)4 - (__local char *)8", "long", |_| text(-4), "and back, with a sign"),
+    ("(int *)(0x2000000000000 + (long)&recs[0].x) == &recs[0].x", "int", |_| text(1), "private memory begins there among flat addresses"),
+    ("(int *)(long)&recs[0].x == &recs[0].x", "int", |_| text(0), "the same number in another space"),
     ("sizeof recs", "unsigned long", |_| text(64), "two of 32 bytes"),
+    ("sizeof(id ? recs : recs)", "unsigned long", |_| text(4), "both are pointers to private memory there, of 32 bits"),
+    ("sizeof *(char **)recs", "unsigned long", |_| text(8), "the inner pointer is an ordinary one, whatever the outer points to"),
     ("recs[0].in.s@2", "short[2]", |l| {
         let c = 65 + (l.id & 15);
         let u = (250 + l.id) % 256;

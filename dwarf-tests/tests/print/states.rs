@@ -76,6 +76,12 @@ const FAULTS: &[Fault] = &[
     ("*(void *)g", "type", 0, "no known type"),
     ("sizeof(int(int))", "unsupported", 11, "functions"),
     ("&recs[0] - g", "type", 9, "address spaces private_lane and none"),
+    ("&recs[0].x - g", "type", 11, "address spaces private_lane and none"),
+    ("1 - g", "type", 2, "`-` between `int` and"),
+    ("(char *)g - (int *)g", "type", 10, "`-` between"),
+    // Waves of 32 lanes have no halves of masks.
+    ("$vcc_hi", "unknown-register", 0, "$vcc_hi"),
+    ("$vcc[0:1]", "unknown-register", 0, "$vcc"),
 ];
 
 #[test]
@@ -134,6 +140,13 @@ fn what_one_lane_cannot_be_asked_costs_the_others_nothing() {
         ("1 << (a - 4)", 3, "error", "a shift of 32 bits by -1"),
         ("1 << (a + 31)", 1, "error", "a shift of 32 bits by 32"),
         ("1l >> (a + 61)", 3, "error", "a shift of 64 bits by 64"),
+        // The right operand keeps its type (C17 §6.5.7).
+        (
+            "1 << 4294967297",
+            3,
+            "error",
+            "a shift of 32 bits by 4294967297",
+        ),
         (
             "x / (a - 3)",
             0,
@@ -198,6 +211,9 @@ fn null_pointers_of_every_space_point_nowhere() {
         ("(long)&((Rec *)0)->y[2]", "12"),
         ("(unsigned long)&((Rec *)0)->big", "24"),
         ("(__private int *)0 == 0", "1"),
+        // Address 0 of local memory is no null pointer (USAGE "Address Spaces").
+        ("(bool)local#0 + 0", "1"),
+        ("(bool)local#0xffffffff + 0", "0"),
         ("!(__local int *)0", "1"),
         ("(long)(__local int *)0", "4294967295"),
         ("(__generic int *)(__local int *)0 == 0", "1"),
