@@ -391,6 +391,39 @@ mod tests {
         assert_eq!(narrow.promoted(None), narrow);
     }
 
+    /// Neither format of 16 bits has all values of the other: `__bf16` has more exponents, and `_Float16` more digits.
+    #[test]
+    fn formats_of_16_bits_have_float_in_common() {
+        let [short, half] = [FloatType::BFloat16, FloatType::Half].map(Arithmetic::Float);
+        let single = Arithmetic::Float(FloatType::Single);
+        assert_eq!(short.common(half), single);
+        assert_eq!(half.common(short), single);
+        assert_eq!(half.common(half), half);
+    }
+
+    /// The names are those of clang and gcc.
+    #[test]
+    fn types_of_one_size_have_the_rank_of_their_name() {
+        for (name, expected) in [
+            ("long int", Rank::Long),
+            ("unsigned long", Rank::Long),
+            ("long long int", Rank::LongLong),
+            ("unsigned long long", Rank::LongLong),
+        ] {
+            assert_eq!(rank(64, Some(name)), expected, "{name}");
+        }
+        assert_eq!(rank(64, None), Rank::Long);
+    }
+
+    /// Compilers for C give no type, and enumerators may be negative.
+    #[test]
+    fn an_enumeration_without_a_type_has_a_sign() {
+        let mut types = TypeTable::default();
+        let void = types.void();
+        let class = class_of_enumeration(&types, void, Some(4));
+        assert_eq!(class, Class::Enumeration(INT));
+    }
+
     #[test]
     fn values_wrap_at_the_width_of_their_type() {
         assert_eq!(INT.wrap(1 << 31), -(1 << 31));

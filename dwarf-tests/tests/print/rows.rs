@@ -104,6 +104,9 @@ const AREA: &[Row] = &[
     ("(unsigned)r->x > 5u", "int", |l| text(i128::from((g(l.id & 7) as u32) > 5)), "a negative number is a large one without its sign"),
     ("r->x < 6u", "int", |l| text(i128::from((g(l.id & 7) as u32) < 6)), "int and unsigned are compared as unsigned"),
     ("(short)r->x", "short", |l| text(g(l.id & 7) as i16), "the low 16 bits: 1234567 is 0x12d687, and 0xd687 -10617"),
+    ("$_lane & 1 ? -1 : 1u", "unsigned int", |l| text(if l.id & 1 == 1 { u32::MAX } else { 1 }), "either operand has the common type (C17 §6.5.15)"),
+    ("($_lane & 1 ? -1 : 1u) / 2", "unsigned int", |l| text(if l.id & 1 == 1 { u32::MAX / 2 } else { 0 }), "and is an operand of that type"),
+    ("($_lane & 1 ? 1 : 2.5f) / 2", "float", |l| text(if l.id & 1 == 1 { 0.5 } else { 1.25 }), "the same with float"),
     ("$_lane", "int", |l| text(l.id), "work-item id is lane id here"),
 ];
 
@@ -129,6 +132,13 @@ const RECORDS: &[Row] = &[
     ("(int *)(0x2000000000000 + (long)&recs[0].x) == &recs[0].x", "int", |_| text(1), "private memory begins there among flat addresses"),
     ("(int *)(long)&recs[0].x == &recs[0].x", "int", |_| text(0), "the same number in another space"),
     ("sizeof recs", "unsigned long", |_| text(64), "two of 32 bytes"),
+    ("sizeof(__local char *)", "unsigned long", |_| text(4), "a pointer into local memory has 32 bits"),
+    ("sizeof(__local char **)", "unsigned long", |_| text(8), "an ordinary pointer to such a pointer"),
+    ("(unsigned __int128)-2 / 2 == (unsigned __int128)-1 / 2", "int", |_| text(1), "both are 2^127 - 1; with a sign, they would be -1 and 0"),
+    ("(int)((unsigned __int128)-2 % 3)", "int", |_| text(2), "2^128 is 1 more than a multiple of 3"),
+    ("0.0 / 0.0 != 0.0 / 0.0", "int", |_| text(1), "what is no number is not equal to itself"),
+    ("(int)(bool)0.5", "int", |_| text(1), "0.5 is not 0"),
+    ("1 ? 2 : 0 ? 3 : 4", "int", |_| text(2), "the second choice is the last operand of the first"),
     ("sizeof(id ? recs : recs)", "unsigned long", |_| text(4), "both are pointers to private memory there, of 32 bits"),
     ("sizeof *(char **)recs", "unsigned long", |_| text(8), "the inner pointer is an ordinary one, whatever the outer points to"),
     ("recs[0].in.s@2", "short[2]", |l| {
