@@ -59,7 +59,7 @@ fn bundles_hold_annotated_code_objects() {
         assert_eq!(object.place.offset % 4096, 0, "{}", object.id);
     }
     is_read_by_the_bundler(&found.file, "plain");
-    // What follows the last bundle is kept.
+    // Bytes after the last bundle are kept.
     let (more, _) = check(&[&file[..], b"the end"].concat(), "plain.hipfb and more");
     assert!(more.file == [&found.file[..], b"the end"].concat());
 }
@@ -120,7 +120,7 @@ fn compressed_bundles_hold_annotated_code_objects() {
     }
 }
 
-/// What follows the bundle in a compressed one is kept. The hash in the header is that of the contents.
+/// Bytes after the bundle in a compressed one are kept. The header has the hash of the contents.
 #[test]
 fn the_rest_of_a_compressed_bundle_is_kept() {
     let plain = std::fs::read(fixture("corpus/bundle/plain.hipfb")).unwrap();

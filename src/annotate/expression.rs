@@ -249,10 +249,11 @@ mod tests {
         }
     }
 
-    /// In a wave of 32 lanes, the mask has 32 bits: DW_OP_reg1 (EXEC), DW_OP_deref_size 4, DW_OP_not, DW_OP_constu, DW_OP_and, DW_OP_stack_value.
     #[test]
     fn an_inverted_mask_has_the_bits_of_the_wave() {
         let mask = expressions(WaveSize::Wave32).active_lane(ActiveLanes::NotExec);
+        // In a wave of 32 lanes, the mask has 32 bits: DW_OP_reg1 (EXEC), DW_OP_deref_size 4, DW_OP_not, DW_OP_constu, DW_OP_and,
+        // DW_OP_stack_value.
         let expected = [
             0x51, 0x94, 4, 0x20, 0x10, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x1a, 0x9f,
         ];

@@ -401,7 +401,7 @@ mod tests {
         assert_eq!(half.common(half), half);
     }
 
-    /// The names are those of clang and gcc.
+    /// Clang and gcc write these names.
     #[test]
     fn types_of_one_size_have_the_rank_of_their_name() {
         for (name, expected) in [

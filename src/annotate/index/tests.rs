@@ -61,7 +61,7 @@ fn type_units_of_gdb_are_followed() {
 }
 
 /// An index of two names (DWARF 5 §6.1.1.2) whose entries have offsets of one byte, and refer to each other as parents. The new offsets, 0x124 and 0x130,
-/// need two bytes. So the form becomes the one of LEB128 of the same class, and the second entry moves by a byte.
+/// need two bytes. So the form becomes LEB128 of the same class, and the second entry moves by a byte.
 #[test]
 fn offsets_that_do_not_fit_are_widened() {
     let index = |form: u8, offsets: [&[u8]; 2], second: u32| {

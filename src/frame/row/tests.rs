@@ -120,7 +120,7 @@ proptest! {
         let (initial_instructions, instructions) = (encoded(&first), encoded(&then));
         let fde = fde(&initial_instructions, &instructions);
         let found = read(&mut Rows::new(&fde, ".debug_frame").unwrap());
-        // After an entry of another CIE, and after one of the same.
+        // After an entry of another CIE, and after the entry itself.
         for before in [&self::fde(&[], &instructions), &fde] {
             let mut rows = Rows::new(before, ".debug_frame").unwrap();
             let _ = rows.next();
