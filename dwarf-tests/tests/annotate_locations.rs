@@ -376,6 +376,18 @@ fn left_alone(file: &[u8]) -> BTreeMap<u64, Option<String>> {
         .collect()
 }
 
+/// Returns the addresses of the functions with a lane program location.
+fn functions_with_lanes(file: &[u8]) -> BTreeSet<u64> {
+    let object = CodeObject::parse(file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let unit = program.info().unit_ids().next().unwrap();
+    let functions = program.info().functions(unit).unwrap().into_iter();
+    let with_lanes = functions.filter(|function| function.simt.lane_pc.is_some());
+    with_lanes
+        .map(|function| function.ranges[0].start)
+        .collect()
+}
+
 /// A function is left alone if a location list of its variables, or an expression there, is unreadable. The other functions get their lanes.
 #[test]
 fn a_function_with_something_unreadable_is_left_alone() {
@@ -411,6 +423,9 @@ fn a_function_with_something_unreadable_is_left_alone() {
                 let left = found.insert(address, None).flatten();
                 assert!(left.is_some_and(|left| left.contains(reason)));
                 assert_eq!(found, intact);
+                let with_lanes = functions_with_lanes(&annotated(&file, false).file);
+                let others = intact.keys().copied().filter(|other| *other != address);
+                assert!(with_lanes.into_iter().eq(others));
                 damaged.insert(address);
             }
         }

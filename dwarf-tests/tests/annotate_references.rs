@@ -837,7 +837,7 @@ fn everything_that_refers_to_an_entry_is_followed() {
     assert!(references > 130, "{references}");
 }
 
-/// A unit that cannot be changed gets no lists, so the file stays as it is. Here, the entry `t` would move beyond the offsets of `DW_FORM_ref1`:
+/// A unit that cannot be changed gets no lists. Here, the entry `t` would move beyond the offsets of `DW_FORM_ref1`:
 /// it is at 12 (header) + 16 (`small`) + 19 (`f`) + 208 (a type with 204 letters) = 255.
 #[test]
 fn a_refused_unit_leaves_no_lists() {
@@ -850,14 +850,24 @@ fn a_refused_unit_leaves_no_lists() {
         refers("close", "t", DW_AT_type, DW_FORM_ref1, vec![to]),
         end(),
     ];
-    let unit = Unit {
+    let others = vec![root("other"), function("g", 1), end()];
+    let unit = |entries| Unit {
         version: 5,
         entries,
     };
-    let before = object((vec![unit], [vec![(0, vec![raw([0; 16])])], Vec::new()]));
+    let units = |units| object((units, [vec![(0, vec![raw([0; 16])])], Vec::new()]));
+    let lists = |file: &[u8]| {
+        let object = CodeObject::parse(file).unwrap();
+        object.section(".debug_loclists").unwrap().unwrap().len()
+    };
+    let before = units(vec![unit(entries), unit(others)]);
     let annotated = annotate(&before, &Limits::default(), &Request::new(&|_| true)).unwrap();
     let expected = "unit small was not changed: a reference would need more bytes than it has";
     assert_eq!(annotated.notes, [expected]);
-    assert_eq!(annotated.functions.len(), 1);
-    assert!(annotated.file == before);
+    let [refused, other] = annotated.functions.as_slice() else {
+        panic!("{:?}", annotated.functions);
+    };
+    assert!(refused.added == 0 && other.added > 0);
+    // The lists of `g` follow a header of 12 bytes.
+    assert_eq!(lists(&annotated.file), lists(&before) + 12 + other.added);
 }
