@@ -871,3 +871,42 @@ fn a_refused_unit_leaves_no_lists() {
     // The lists of `g` follow a header of 12 bytes.
     assert_eq!(lists(&annotated.file), lists(&before) + 12 + other.added);
 }
+
+/// Returns an object with one unit of this version, which has the function `f`.
+fn with_one_function(version: u16) -> Vec<u8> {
+    let entries = vec![root("unit"), function("f", 0), end()];
+    let unit = Unit { version, entries };
+    object((vec![unit], [vec![(0, vec![raw([0; 16])])], Vec::new()]))
+}
+
+/// HET extends DWARF 5, and LLVM also writes its attributes in DWARF 4. Units of older versions stay as they are.
+#[test]
+fn units_of_old_versions_get_no_lanes() {
+    for (version, is_changed) in [(5, true), (4, true), (3, false), (2, false)] {
+        let before = with_one_function(version);
+        let annotated = annotate(&before, &Limits::default(), &Request::new(&|_| true)).unwrap();
+        assert_eq!(annotated.file != before, is_changed, "{version}");
+        let added = annotated.functions.iter().any(|one| one.added > 0);
+        assert_eq!(added, is_changed, "{version}");
+    }
+}
+
+/// A loaded section has a fixed address, so it cannot grow. Here, all sections have SHF_ALLOC.
+#[test]
+fn loaded_sections_are_not_changed() {
+    let mut before = with_one_function(5);
+    // ELF-64: the table of sections is at e_shoff (40), has e_shnum (60) entries of 64 bytes, and sh_flags is at 8 in each.
+    let number = |at: usize, size: usize| {
+        let bytes = before[at..at + size].iter().rev();
+        bytes.fold(0, |number, byte| number << 8 | usize::from(*byte))
+    };
+    let (table, count) = (number(40, 8), number(60, 2));
+    for section in 1..count {
+        before[table + section * 64 + 8] |= 2;
+    }
+    let annotated = annotate(&before, &Limits::default(), &Request::new(&|_| true)).unwrap();
+    assert!(annotated.file == before);
+    let notes = annotated.notes.join("\n");
+    let expected = "a section that would change is loaded";
+    assert!(notes.contains(expected), "{notes}");
+}
