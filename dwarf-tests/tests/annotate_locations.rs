@@ -2,6 +2,8 @@
 //!
 //! No parameter of the stopped programs is constant. The tests change the entries of parameters that never change to refer to the constant
 //! type, which the programs contain. Their location lists are checked as they are, and also as if the compiler had lost most entries.
+//!
+//! Functions with unreadable lists get no additions.
 
 #![allow(
     clippy::unwrap_used,

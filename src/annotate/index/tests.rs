@@ -47,7 +47,7 @@ fn names_with_flags_are_followed() {
     assert_eq!(updated(".debug_gnu_pubnames", &old, 8), new);
 }
 
-/// gdb's index, version 8, with a unit at 0 and a type unit at 0x80. Its type is at 0x30 in the unit, or at 0x10 in the unit at 0.
+/// gdb's index, version 8, with a unit at 0, and two rows of types: at 0x24 in the unit at 0, and at 0x30 in the unit at 0x80.
 #[test]
 fn type_units_of_gdb_are_followed() {
     let index = |length: u64, ty: u64, unit: u64| {
