@@ -236,12 +236,13 @@ fn push_sum(plus: i64, builder: &mut Builder) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::error::ErrorKind;
     use crate::lane_flow::Slot;
 
-    fn expressions(wave_size: WaveSize) -> Expressions<'static> {
+    /// Returns the expressions of a function in which no lane waits.
+    pub(in crate::annotate) fn expressions(wave_size: WaveSize) -> Expressions<'static> {
         Expressions {
             wave_size,
             dialect: Dialect::default(),

@@ -39,18 +39,13 @@ pub(super) fn active_lane(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::annotate::expression::tests::expressions;
     use crate::arch::WaveSize;
-    use crate::error::ErrorKind;
-    use crate::expr::Dialect;
 
     /// A consumer takes EXEC as the active lanes if there is no attribute. So it is left out only if EXEC holds them in the whole function.
     #[test]
     fn exec_is_stated_if_the_lanes_are_known_in_a_part_only() {
-        let expressions = Expressions {
-            wave_size: WaveSize::Wave32,
-            dialect: Dialect::default(),
-            shown: &|_, _| Err(ErrorKind::Unsupported("no lane waits").into()),
-        };
+        let expressions = expressions(WaveSize::Wave32);
         let function = 0x1000..0x1010;
         let list = |end| {
             let known = [(0x1000..end, ActiveLanes::Exec)];
