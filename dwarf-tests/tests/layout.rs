@@ -1,4 +1,5 @@
-//! Tests variables whose types are laid out at run time. The value in each lane is worked out by hand.
+//! Tests variables whose types are laid out at run time, and types and scopes that the compilers of the fixtures do not write. The value in
+//! each lane is worked out by hand.
 //!
 //! The code object is built here, because no front end for AMDGPU writes all of these attributes.
 #![allow(
@@ -12,6 +13,8 @@
 #[allow(dead_code, reason = "the other test that it belongs to uses all of it")]
 #[path = "hostile/elf.rs"]
 mod elf;
+#[path = "layout/odd_entries.rs"]
+mod odd_entries;
 
 use elf::{Attribute as A, Entry, code_object, debug_info};
 use hetdwarf::arch::Lane;
@@ -96,9 +99,9 @@ fn at(expression: &[u8]) -> Vec<(u64, A)> {
     vec![(LOCATION, A::expression(expression))]
 }
 
-/// Returns a function with bounds in v0 (`n`, unsigned) and v1 (`m`, signed). Its variable `v` is in private memory at address 0, and has
-/// the first of `types`.
-fn object(types: Vec<Entry>) -> Vec<u8> {
+/// Returns a function with bounds in v0 (`n`, unsigned) and v1 (`m`, signed). Its variable `v` is at `location`, and has the first of
+/// `types`.
+fn object(location: &[u8], types: Vec<Entry>) -> Vec<u8> {
     let mut entries = vec![
         code(COMPILE_UNIT, 0),
         base("int", 5),
@@ -110,7 +113,7 @@ fn object(types: Vec<Entry>) -> Vec<u8> {
         variable(2, "gone", INT, vec![]),
     ];
     let ty = FIRST + 1;
-    entries.push(variable(2, "v", ty, at(&PRIVATE)));
+    entries.push(variable(2, "v", ty, at(location)));
     entries.extend(types);
     let (abbreviations, info) = debug_info(&entries);
     code_object(&[
@@ -147,7 +150,7 @@ fn stop_wave() -> Snapshot {
 
 /// Calls `look` with the variable `v` of the object.
 fn with_v(types: Vec<Entry>, look: impl FnOnce(&VariableValue<'_>, &TypeTable)) {
-    let file = object(types);
+    let file = object(&PRIVATE, types);
     let object = CodeObject::parse(&file).unwrap();
     let program = Program::load(&object).unwrap();
     let wave = stop_wave();
@@ -339,9 +342,18 @@ fn bounds_that_are_missing_or_absurd_do_no_harm() {
     );
 }
 
-/// Returns the results of expressions in lanes 0 to 3: the type's name, and values or reasons.
+/// Returns the results of an expression in lanes 0 to 3: the type's name, and values or reasons.
 fn printed(types: Vec<Entry>, text: &str) -> (String, Vec<String>) {
-    let file = object(types);
+    printed_at(&PRIVATE, types, text).unwrap()
+}
+
+/// Like [`printed`], with the location of `v`. Returns the message of an error.
+fn printed_at(
+    location: &[u8],
+    types: Vec<Entry>,
+    text: &str,
+) -> Result<(String, Vec<String>), String> {
+    let file = object(location, types);
     let object = CodeObject::parse(&file).unwrap();
     let program = Program::load(&object).unwrap();
     let wave = stop_wave();
@@ -349,12 +361,12 @@ fn printed(types: Vec<Entry>, text: &str) -> (String, Vec<String>) {
     let stop = Stop::new(&program, &wave, wave.pc(), StopOptions::default(), &arena);
     let mut query = Query::new(stop.call_frame(0).unwrap()).unwrap();
     let lanes: Vec<Lane> = (0..4).map(Lane).collect();
-    let answer = query.evaluate(text, &lanes).unwrap();
+    let answer = query.evaluate(text, &lanes).map_err(|e| e.to_string())?;
     let shown = answer.lanes.iter().map(|lane| match &lane.value {
         Ok(_) => query.text(lane, &Options::default()).unwrap(),
         Err(reason) => reason.to_string(),
     });
-    (answer.type_name.clone(), shown.collect())
+    Ok((answer.type_name.clone(), shown.collect()))
 }
 
 /// The variables `int v[n]`, `int v[2][n]`, `int v[n][2]`, and a structure whose `y` is n dwords from its start, are used in expressions. n

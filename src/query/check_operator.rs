@@ -24,10 +24,8 @@ impl Checker<'_, '_, '_, '_> {
         self.class(step).pointer()
     }
 
-    /// Returns true if a step is the literal 0, which is the null pointer of every address space.
+    /// Returns true if a step is the literal 0 or `false`, which is the null pointer of every address space.
     fn is_null(&self, step: StepId) -> bool {
-        let is_integer =
-            matches!(self.class(step), Class::Integer(integer) if integer.rank != Rank::Bool);
         let zero = matches!(
             self.steps.get(step),
             Some(Step {
@@ -35,7 +33,7 @@ impl Checker<'_, '_, '_, '_> {
                 ..
             })
         );
-        zero && is_integer
+        zero && matches!(self.class(step), Class::Integer(_))
     }
 
     /// Returns the address of an array's first element, or of a function. Any other step is returned unchanged.

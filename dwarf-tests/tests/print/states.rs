@@ -7,6 +7,8 @@ use core::ops::Range;
 
 use dwarf_tests::fixture;
 use hetdwarf::arch::{Apertures, Lane, Register, WaveSize};
+use hetdwarf::display::Options;
+use hetdwarf::eval::Reading;
 use hetdwarf::inspect::{Program, Stop, StopOptions};
 use hetdwarf::location::Arena;
 use hetdwarf::object::CodeObject;
@@ -82,6 +84,7 @@ const FAULTS: &[Fault] = &[
     // Waves of 32 lanes have no halves of masks.
     ("$vcc_hi", "unknown-register", 0, "$vcc_hi"),
     ("$vcc[0:1]", "unknown-register", 0, "$vcc"),
+    ("$sgpr[0:1]", "unknown-register", 0, "$sgpr"),
 ];
 
 #[test]
@@ -211,6 +214,8 @@ fn null_pointers_of_every_space_point_nowhere() {
         ("(long)&((Rec *)0)->y[2]", "12"),
         ("(unsigned long)&((Rec *)0)->big", "24"),
         ("(__private int *)0 == 0", "1"),
+        // `false` is 0 in C (C17 §7.18).
+        ("(__private int *)0 == false", "1"),
         // Address 0 of local memory is no null pointer (USAGE "Address Spaces").
         ("(bool)local#0 + 0", "1"),
         ("(bool)local#0xffffffff + 0", "0"),
@@ -345,6 +350,59 @@ fn frames_have_names_of_their_own() {
         answers[2]["error"]["kind"], "unknown-name",
         "x is one of leaf's"
     );
+}
+
+/// EXEC of the caller has no rule, so the mask at the call is unknown unless it is read strictly: then it is the mask of the wave (HET A.6.4.1, *same
+/// value*). Calls may change M0 (USAGE, *Non-Kernel Functions*).
+#[test]
+fn masks_and_lost_registers_are_not_those_of_the_caller() {
+    let folder = fixture("waves/calls-O2");
+    let mut wave = dwarf_tests::json(&folder.join("w06.json"));
+    wave["registers"]["m0"] = "0x7".into();
+    let wave = Snapshot::from_json(wave.to_string().as_bytes()).unwrap();
+    let file = std::fs::read(folder.join("calls-O2.rocm.hsaco")).unwrap();
+    let object = CodeObject::parse(&file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let arena = Arena::new();
+    let exec = dwarf_tests::number(&truth("calls-O2", "w06")["exec"]).to_string();
+    let unavailable = "the register or memory is not available";
+    for (reading, level, text, expected) in [
+        (Reading::Tolerant, 0, "$exec", exec.as_str()),
+        (Reading::Tolerant, 1, "$exec", unavailable),
+        (Reading::Strict, 1, "$exec", &exec),
+        (Reading::Tolerant, 0, "$m0", "7"),
+        (Reading::Tolerant, 1, "$m0", unavailable),
+    ] {
+        let mut options = StopOptions::loaded_at(wave.load_address);
+        options.reading = reading;
+        let stop = Stop::new(&program, &wave, wave.pc(), options, &arena);
+        let mut query = Query::new(stop.call_frame(level).unwrap()).unwrap();
+        let answer = query.evaluate(text, &[Lane(3)]).unwrap();
+        let lane = &answer.lanes[0];
+        let found = match &lane.value {
+            Ok(_) => query.text(lane, &Options::default()).unwrap(),
+            Err(reason) => reason.to_string(),
+        };
+        assert_eq!(found, expected, "{text} of frame {level}, {reading:?}");
+    }
+}
+
+/// `recs` is in private memory, and `g` points into global memory. The array in either record decays to a pointer into the space of the first,
+/// where the other has no address.
+#[test]
+fn an_object_has_no_address_in_the_space_of_another() {
+    // `recs[0].y[0]` is id * 0.5.
+    let text = "*((id < 99 ? recs[0] : *(Rec *)g).y + 0)";
+    assert_eq!(lane("structs", "w05", text, 4)["value"], "2");
+    let found = lane(
+        "structs",
+        "w05",
+        "*((id > 99 ? *(Rec *)g : recs[0]).y + 0)",
+        4,
+    );
+    assert_eq!(found["state"], "error", "{found}");
+    let said = found["message"].as_str().unwrap();
+    assert!(said.contains("is not in the address space none"), "{said}");
 }
 
 #[test]
