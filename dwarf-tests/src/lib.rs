@@ -49,6 +49,18 @@ pub fn without_section(object: impl AsRef<Path>, name: &str) -> Vec<u8> {
     bytes
 }
 
+/// Returns an entry of `.debug_frame` in 32-bit format: its length, then the parts of its contents, padded with `DW_CFA_nop` to 8 bytes in all.
+///
+/// # Panics
+/// If the contents have 4 GiB or more.
+#[must_use]
+pub fn frame_entry(contents: &[&[u8]]) -> Vec<u8> {
+    let mut contents = contents.concat();
+    contents.resize((contents.len() + 4).next_multiple_of(8) - 4, 0);
+    let length = u32::try_from(contents.len()).unwrap();
+    [&length.to_le_bytes()[..], &contents].concat()
+}
+
 /// Returns the number of samples that a test takes: `all` with `HETDWARF_THOROUGH`, as in `.ci/full`, and `some` without it.
 #[must_use]
 pub fn samples<N>(all: N, some: N) -> N {

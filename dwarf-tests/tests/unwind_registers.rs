@@ -1,30 +1,23 @@
 //! Tests the register bits that the CFA uses, cyclic rules, register rules, and their dependence on EXEC. The section is built by hand.
 
-use hetdwarf::arch::{AddressSpace, LoadAddress, Register, WaveSize};
+use dwarf_tests::frame_entry;
+use hetdwarf::arch::{AddressSpace, Lane, LoadAddress, Register, WaveSize};
 use hetdwarf::error::{ErrorKind, SpecRule};
-use hetdwarf::eval::{Frame, Reading};
+use hetdwarf::eval::{Frame, LaneFocus, Reading};
 use hetdwarf::frame::{FrameIndex, FrameSection, Unwind, unwind};
-use hetdwarf::location::{Arena, Location};
+use hetdwarf::location::{Arena, LaneSelect, Location, Place, Storage};
 use hetdwarf::wave::{Memory, Snapshot};
-
-/// Returns an entry of `.debug_frame`: its length, then the rest, padded with `DW_CFA_nop` to 8 bytes.
-fn entry(id: u32, body: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = [&id.to_le_bytes()[..], &body.concat()].concat();
-    bytes.resize((bytes.len() + 4).next_multiple_of(8) - 4, 0);
-    let length = u32::try_from(bytes.len()).unwrap();
-    [&length.to_le_bytes()[..], &bytes].concat()
-}
 
 /// Returns functions of 0x100 bytes, the first of which calls the second.
 fn section() -> Vec<u8> {
     let function = |start: u64, instructions: &[u8]| {
         let range = [start.to_le_bytes(), 0x100u64.to_le_bytes()].concat();
-        entry(0, &[&range, instructions])
+        frame_entry(&[&[0; 4], &range, instructions])
     };
     [
         // Version 4, no augmentation, addresses of 8 bytes, code alignment 4, data alignment 4, return address in
         // register 16 (PC_64).
-        entry(0xffff_ffff, &[&[4, 0, 8, 0, 4, 4, 16]]),
+        frame_entry(&[&[0xff; 4], &[4, 0, 8, 0, 4, 4, 16]]),
         // CFA 0x5000 (def_cfa_expression const2u); SGPR40 (register 72) saved there (offset_extended 72, 0); the
         // return address is 0x2010 (val_expression const2u, of 64 bits).
         function(
@@ -64,6 +57,17 @@ fn section() -> Vec<u8> {
         function(
             0x9000,
             &[0x0f, 3, 0x0a, 0x00, 0x50, 0x10, 16, 3, 0x0a, 0x10, 0x80],
+        ),
+        // CFA at SGPR40 plus 0x20 in the wave's scratch (def_aspace_cfa 72, 0x20, 6).
+        function(0xa000, &[0x30, 72, 0x20, 6, 0x07, 16]),
+        // CFA at SGPR40 in the lane's scratch (def_aspace_cfa 72, 0, 5).
+        function(0xb000, &[0x30, 72, 0, 5, 0x07, 16]),
+        // CFA 0x5000, and from the next instruction on 0x6000.
+        function(
+            0xc000,
+            &[
+                0x0f, 3, 0x0a, 0x00, 0x50, 0x07, 16, 0x41, 0x0f, 3, 0x0a, 0x00, 0x60,
+            ],
         ),
     ]
     .concat()
@@ -165,6 +169,41 @@ fn exec() -> Register {
     let exec = Register::exec(WaveSize::Wave64);
     assert_eq!(exec.number(), 17);
     exec
+}
+
+/// Checks the CFA of the frame at `pc`, with SGPR40 = 0xfffffff0, for a query about lane 3.
+fn assert_cfa(index: &FrameIndex<'_>, pc: u64, space: AddressSpace, lane: LaneSelect, byte: u64) {
+    let mut wave = Snapshot::new("gfx90a", WaveSize::Wave64, pc);
+    let register = Register::sgpr(40).unwrap();
+    wave.set_register(register, 0xffff_fff0).unwrap();
+    let arena = Arena::new();
+    let mut start = Unwind::new(&wave, index, LoadAddress(0), &arena);
+    start.lane = LaneFocus::One(Lane(3));
+    let stack = unwind(start, pc);
+    let place = Place::new(Storage::Memory { space, lane }, u128::from(byte) * 8);
+    let cfa = stack.frame(0).unwrap().cfa();
+    assert_eq!(cfa.unwrap(), Location::One(place), "{pc:#x}");
+}
+
+/// Addresses of scratch have 32 bits (USAGE, *Address Spaces*): 0xfffffff0 + 0x20 is 0x10. Scratch of a lane has a copy for each lane.
+#[test]
+fn a_cfa_in_scratch_has_32_bits_and_a_lane() {
+    let section = section();
+    let index = FrameIndex::new(FrameSection::debug_frame(&section));
+    let (wave, lane) = (AddressSpace::PrivateWave, AddressSpace::PrivateLane);
+    assert_cfa(&index, 0xa000, wave, LaneSelect::None, 0x10);
+    let third = LaneSelect::One(Lane(3));
+    assert_cfa(&index, 0xb000, lane, third, 0xffff_fff0);
+}
+
+/// An index keeps one row for each instruction.
+#[test]
+fn adjacent_instructions_have_a_row_each() {
+    let section = section();
+    let index = FrameIndex::new(FrameSection::debug_frame(&section));
+    for (pc, cfa) in [(0xc000, 0x5000), (0xc004, 0x6000), (0xc000, 0x5000)] {
+        assert_cfa(&index, pc, AddressSpace::None, LaneSelect::None, cfa);
+    }
 }
 
 /// LLVM gives EXEC no rule. Values that depend on the caller's EXEC then rest on an assumption (`spec-notes/frames.md`), even if an

@@ -1,5 +1,6 @@
 //! Builds call frame information by hand, row by row.
 
+use dwarf_tests::frame_entry;
 use hetdwarf::arch::Processor;
 use hetdwarf::cfi_check::{FunctionCode, Machine, Report};
 use hetdwarf::expr::{self, Encoding, ParseOptions};
@@ -74,17 +75,6 @@ impl Change {
     }
 }
 
-fn entry(mut bytes: Vec<u8>) -> Vec<u8> {
-    while bytes.len() % 8 != 4 {
-        bytes.push(0);
-    }
-    [
-        u32::try_from(bytes.len()).unwrap().to_le_bytes().to_vec(),
-        bytes,
-    ]
-    .concat()
-}
-
 /// Returns `.debug_frame` with one CIE and one FDE. Rows start at offsets in the function.
 pub fn frame(length: usize, rows: &[(u64, Vec<Change>)]) -> Vec<u8> {
     let mut cie = 0xffff_ffffu32.to_le_bytes().to_vec();
@@ -103,7 +93,7 @@ pub fn frame(length: usize, rows: &[(u64, Vec<Change>)]) -> Vec<u8> {
         }
         fde.extend(changes.iter().flat_map(Change::bytes));
     }
-    [entry(cie), entry(fde)].concat()
+    [frame_entry(&[&cie]), frame_entry(&[&fde])].concat()
 }
 
 /// Returns the bytes of code in llvm-objdump's format: an instruction's dwords of eight digits follow `//`.

@@ -301,6 +301,18 @@ fn the_stack_pointer_follows_the_cfa() {
         rule(&refused!(kernel, stack_pointer_from_cfa(s(32)))),
         SpecRule::CfaRule
     );
+    // Nor has a CFA that an instruction set after an event.
+    let mut moved = frame(FLAT32);
+    moved.cfa_from_stack_pointer(s(32)).unwrap();
+    // const2u 0x5000
+    let elsewhere = Instruction::DefCfaExpression {
+        expression: &[0x0a, 0, 0x50],
+    };
+    moved.raw(elsewhere).unwrap();
+    assert_eq!(
+        rule(&refused!(moved, stack_pointer_from_cfa(s(32)))),
+        SpecRule::CfaRule
+    );
 }
 
 #[test]
@@ -679,6 +691,23 @@ fn addresses_are_filled_in() {
     assert_eq!(malformed(&unknown), "symbol");
 }
 
+/// DWARF 5 §7.4: the entry's length, the CIE pointer and the address have 12, 8 and 8 bytes. The CIE before it takes 32: 12 + 8 + 1 + 1 + 2 + 3
+/// = 27, padded.
+#[test]
+fn addresses_are_filled_in_in_64_bit_format() {
+    let wide = Common::new().with_format(Format::Dwarf64);
+    let mut table = FrameTable::new();
+    table.add(FunctionFrame::new(BUFFER64, &wide, Start::symbol("a"), 0x40).unwrap());
+    let section = table.write().unwrap();
+    let found: Vec<_> = (section.relocations.iter())
+        .map(|point| (point.offset, point.size))
+        .collect();
+    assert_eq!(found, [(32 + 12, 8), (32 + 12 + 8, 8)]);
+    let resolved = section.resolved(|_| Some(0x5000)).unwrap();
+    let fde = FrameSection::debug_frame(&resolved).fde_at(32).unwrap();
+    assert_eq!((fde.initial_location, fde.address_range), (0x5000, 0x40));
+}
+
 #[test]
 fn a_cie_that_readers_do_not_know_is_refused() {
     for text in ["zR", "[abc:v0.0]", "[amd:v1.0]", "x", "[amd:v0.0:\0]"] {
@@ -687,6 +716,11 @@ fn a_cie_that_readers_do_not_know_is_refused() {
     }
     assert!(Common::new().with_alignment_factors(0, 4).is_err());
     assert!(Common::new().with_alignment_factors(4, 0).is_err());
+    // The initial instructions are in units of the factors.
+    let initial =
+        Common::new().with_initial(BUFFER64, |initial| initial.clobbered(s(0)).map(|_| ()));
+    let error = initial.unwrap().with_alignment_factors(4, 8).unwrap_err();
+    assert_eq!(malformed(&error), "alignment factor");
     let late = Common::new().with_initial(BUFFER64, |initial| initial.at(4).map(|_| ()));
     assert_eq!(malformed(&late.unwrap_err()), "code offset");
     // Directives cannot express contents that the assembler does not write itself.
