@@ -75,15 +75,14 @@ impl<'a> DebugInfo<'a> {
 }
 
 impl<'a> EncodedLocations<'_, 'a> {
-    /// Returns the next entry of the list. `Some(None)` stands for an entry without an expression: it only sets the base address, has no addresses,
-    /// or is for discarded code.
-    pub(super) fn next(&mut self) -> Result<Option<Option<LocationEntry<'a>>>> {
-        let entry = self.raw.next()?;
-        entry.map(|entry| self.resolve(&entry)).transpose()
+    /// Returns the next entry of the list.
+    pub(super) fn next(&mut self) -> Result<Option<RawLocation<'a>>> {
+        self.raw.next()
     }
 
-    /// Resolves the addresses of an entry. Returns `None` if it only sets the base address, or is for discarded code.
-    fn resolve(&mut self, entry: &RawLocation<'a>) -> Result<Option<LocationEntry<'a>>> {
+    /// Resolves the addresses of an entry. Returns `None` for an entry without an expression: it only sets the base address, has no addresses, or
+    /// is for discarded code.
+    pub(super) fn resolve(&mut self, entry: &RawLocation<'a>) -> Result<Option<LocationEntry<'a>>> {
         let place = Origin {
             section: self.section,
             offset: self.offset,
@@ -114,10 +113,12 @@ impl<'a> FallibleIterator for LocationEntries<'_, 'a> {
     fn next(&mut self) -> Result<Option<LocationEntry<'a>>> {
         loop {
             self.meter.work(1)?;
-            match self.encoded.next()? {
-                Some(None) => {}
-                Some(entry) => return Ok(entry),
-                None => return Ok(None),
+            let Some(entry) = self.encoded.next()? else {
+                return Ok(None);
+            };
+            let resolved = self.encoded.resolve(&entry)?;
+            if resolved.is_some() {
+                return Ok(resolved);
             }
         }
     }

@@ -170,7 +170,7 @@ impl<'d> Resolver<'d> for &'d DebugInfo<'_> {
         let info: &'d DebugInfo<'_> = self;
         let mut entries = info.encoded_locations(UnitId(unit.id), offset)?;
         while let Some(entry) = entries.next()? {
-            visit(entry)?;
+            visit(entries.resolve(&entry)?)?;
         }
         Ok(())
     }

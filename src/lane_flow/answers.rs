@@ -2,7 +2,7 @@
 
 use super::Reason;
 use super::answer::LaneState;
-use super::contents::Words;
+use super::contents::{Word, Words};
 use super::place::DwordPlace;
 use super::walk::{Goal, WalkResult};
 
@@ -23,8 +23,8 @@ impl Answers<'_, '_, '_> {
         self.words.get(place);
     }
 
-    /// Returns the dword of a place if it was read before. The inner `None` is a dword that cannot be read.
-    pub(super) fn known(&self, place: DwordPlace) -> Option<Option<u32>> {
+    /// Returns the dword of a place, which it does not read.
+    pub(super) fn known(&self, place: DwordPlace) -> Word {
         self.words.known(place)
     }
 

@@ -132,6 +132,16 @@ pub(super) fn read(
     }
 }
 
+/// The dword of a place, as far as a query has read it.
+pub(super) enum Word {
+    /// The place has not been read.
+    NotRead,
+    /// The place cannot be read.
+    Unreadable,
+    /// The contents.
+    Known(u32),
+}
+
 /// Caches the dwords of a frame.
 pub(super) struct Words<'f, 'w> {
     contents: &'f Frame<'w>,
@@ -157,10 +167,14 @@ impl<'f, 'w> Words<'f, 'w> {
         }
     }
 
-    /// Returns the dword of a place if it was read before.
-    pub(super) fn known(&self, place: DwordPlace) -> Option<Option<u32>> {
+    /// Returns the dword of a place, which it does not read.
+    pub(super) fn known(&self, place: DwordPlace) -> Word {
         let at = self.known.binary_search_by_key(&place, |(known, _)| *known);
-        self.known.get(at.ok()?).map(|(_, word)| *word)
+        match at.ok().and_then(|at| self.known.get(at)) {
+            None => Word::NotRead,
+            Some((_, None)) => Word::Unreadable,
+            Some((_, Some(word))) => Word::Known(*word),
+        }
     }
 
     /// Returns the dword of a place as [`get`](Self::get) does. Faster, if the places of successive calls are sorted.

@@ -2,6 +2,7 @@
 
 use super::Reason;
 use super::answers::Answers;
+use super::contents::Word;
 use super::fuel::pay;
 use super::place::DwordPlace;
 use super::state::State;
@@ -108,11 +109,12 @@ impl Tree {
                     asker.answer(visit.lanes, *answer);
                 }
                 Node::Ask { place, cost, .. } => {
-                    let Some(word) = asker.known(*place) else {
+                    let word = asker.known(*place);
+                    if matches!(word, Word::NotRead) {
                         visit.is_waiting = true;
                         asking.work.push(visit);
                         return Ok(Some(*place));
-                    };
+                    }
                     pay(meter, *cost)?;
                     let depth = visit.depth.saturating_add(1);
                     let cost = visit.cost.saturating_add(*cost);
@@ -126,7 +128,7 @@ impl Tree {
                             is_waiting: false,
                         });
                     };
-                    let Some(word) = word else {
+                    let Word::Known(word) = word else {
                         add(visit.lanes, None, visit.search);
                         continue;
                     };

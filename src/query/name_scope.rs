@@ -287,32 +287,40 @@ impl<'a> UnitNames<'a> {
         for first in self.scopes_of(named) {
             // All inline namespaces may be left out together.
             for skips_inline in [false, true] {
-                let mut next = self.outside(first, &wanted, skips_inline);
-                while let Some(start) = next {
+                let Ok(mut start) = self.outside(first, &wanted, skips_inline) else {
+                    continue;
+                };
+                loop {
                     if !starts.contains(&start) && (start.is_none() || !path.is_absolute) {
                         starts.push(start);
                     }
-                    let inline = start.and_then(|start| self.scopes.get(start));
-                    let inline = inline.filter(|scope| scope.kind == ScopeKind::InlineNamespace);
-                    next = inline.map(|scope| scope.outer);
+                    let scope = start.and_then(|start| self.scopes.get(start));
+                    match scope.filter(|scope| scope.kind == ScopeKind::InlineNamespace) {
+                        Some(inline) => start = inline.outer,
+                        None => break,
+                    }
                 }
             }
         }
         starts
     }
 
-    /// Removes the scopes with the names in `wanted` from a scope and those around it. Returns the scope outside of them, or None if the names differ.
+    /// Removes the scopes with the names in `wanted` from a scope and those around it. Returns the scope outside of them, None if that is the file.
     /// Blocks have no names.
+    ///
+    /// # Errors
+    /// If the names differ.
     fn outside(
         &self,
         first: Option<ScopeNumber>,
         wanted: &str,
         skips_inline: bool,
-    ) -> Option<Option<ScopeNumber>> {
+    ) -> Result<Option<ScopeNumber>, NamesDiffer> {
         let mut rest = wanted;
         let mut next = first;
         while !rest.is_empty() {
-            let scope = self.scopes.get(next?)?;
+            let scope = next.and_then(|next| self.scopes.get(next));
+            let scope = scope.ok_or(NamesDiffer)?;
             next = scope.outer;
             let is_skipped = skips_inline && scope.kind == ScopeKind::InlineNamespace;
             if scope.name.is_empty() || is_skipped {
@@ -322,17 +330,20 @@ impl<'a> UnitNames<'a> {
             if let Some(before) = scope.name.strip_suffix(rest)
                 && before.ends_with("::")
             {
-                return Some(next);
+                return Ok(next);
             }
-            let before = rest.strip_suffix(&*scope.name)?;
+            let before = rest.strip_suffix(&*scope.name).ok_or(NamesDiffer)?;
             rest = match before.is_empty() {
                 true => "",
-                false => before.strip_suffix("::")?,
+                false => before.strip_suffix("::").ok_or(NamesDiffer)?,
             };
         }
-        Some(next)
+        Ok(next)
     }
 }
+
+/// The names in a path are not those of the scopes around an entity.
+struct NamesDiffer;
 
 /// Removes the scopes of a path from the end of `scope`, and returns the rest: the scope in which the path is looked up. Returns None if the path
 /// names another scope.

@@ -43,6 +43,15 @@ pub(super) struct Translator<'t> {
     pub(super) matters: Choice,
 }
 
+/// The number of bits that a written location gives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// As many as the object needs.
+    All,
+    /// This many.
+    Bits(u64),
+}
+
 /// The ending of a part.
 #[derive(Clone, Copy)]
 enum Ending {
@@ -75,13 +84,17 @@ impl Translator<'_> {
         self.end(known, bits, piece)
     }
 
-    /// Writes the ending of a part with `known` known bits (`None`: all), and leaves out the rest.
+    /// Writes the ending of a part, and leaves out the bits that are not known.
     fn end(
         &mut self,
-        known: Option<u64>,
+        known: Known,
         bits: Option<u64>,
         piece: Option<&Operation<'_>>,
     ) -> Result<(), Refusal> {
+        let known = match known {
+            Known::All => None,
+            Known::Bits(known) => Some(known),
+        };
         let missing = known
             .zip(bits)
             .and_then(|(known, bits)| Some((known, bits.checked_sub(known)?)))
@@ -130,15 +143,15 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Writes a location that has one of the shapes. Returns its number of bits (`None`: as many as needed), or `None` if it has no such shape.
+    /// Writes a location that has one of the shapes. Returns None if it has no such shape.
     fn location(
         &mut self,
         body: &[Item<'_>],
         ending: Ending,
         bits: Option<u64>,
-    ) -> Result<Option<Option<u64>>, Refusal> {
+    ) -> Result<Option<Known>, Refusal> {
         let Some((first, rest)) = body.split_first() else {
-            return Ok(matches!(ending, Ending::Plain).then_some(None));
+            return Ok(matches!(ending, Ending::Plain).then_some(Known::All));
         };
         Ok(match (first.operation, rest, ending) {
             (Operation::Reg { register }, [], Ending::Plain) => {
@@ -153,21 +166,21 @@ impl Translator<'_> {
                 rest,
                 Ending::Space(number),
             ) if is_stack(number) && self.can_be_object(register, bits) => match half(rest) {
-                Some(half) => Some(
-                    self.register(register, half)?
-                        .map(|bits| if rest.is_empty() { bits } else { bits / 2 }),
-                ),
+                Some(half) => Some(match self.register(register, half)? {
+                    Known::Bits(bits) if !rest.is_empty() => Known::Bits(bits / 2),
+                    known @ (Known::All | Known::Bits(_)) => known,
+                }),
                 None => None,
             },
             (Operation::Addr { .. } | Operation::Addrx { .. }, [], Ending::Space(number)) => {
                 self.address(&first.operation, number, bits)?;
-                Some(None)
+                Some(Known::All)
             }
             (operation, [], Ending::Plain | Ending::Space(_))
                 if operation.constant().is_some() && !self.info.has_stack_value() =>
             {
                 self.builder.push(operation)?.push(Operation::StackValue)?;
-                Some(Some(64))
+                Some(Known::Bits(64))
             }
             (
                 Operation::Addr { .. }
@@ -182,14 +195,14 @@ impl Translator<'_> {
                 Ending::Plain,
             ) => {
                 self.builder.push(first.operation)?;
-                Some(None)
+                Some(Known::All)
             }
             _ => None,
         })
     }
 
-    /// Writes the location of a register, moved by the given bytes, and returns its size in bits.
-    fn register(&mut self, number: u64, byte_offset: u64) -> Result<Option<u64>, Refusal> {
+    /// Writes the location of a register, moved by the given bytes, and returns the size of the register.
+    fn register(&mut self, number: u64, byte_offset: u64) -> Result<Known, Refusal> {
         let Some(register) = register(number) else {
             return Err(Refusal::Malformed);
         };
@@ -203,7 +216,7 @@ impl Translator<'_> {
         if byte_offset != 0 {
             self.builder.push(Operation::OffsetUconst { byte_offset })?;
         }
-        Ok(Some(size))
+        Ok(Known::Bits(size))
     }
 
     /// Writes the location of an address of the code object in the space with a number.
@@ -255,43 +268,38 @@ impl Translator<'_> {
         body: &[Item<'_>],
         ending: Ending,
         bits: Option<u64>,
-    ) -> Result<Option<u64>, Refusal> {
-        let space = match ending {
-            Ending::Value => None,
-            Ending::Plain => Some(None),
+    ) -> Result<Known, Refusal> {
+        let load = match ending {
+            Ending::Value => Load::Object,
+            Ending::Plain => Load::Pointer(None),
             // The operations may give a stack slot another space than its pointer's.
-            Ending::Space(number) if is_stack(number) && !body.iter().any(is_load) => Some(None),
+            Ending::Space(number) if is_stack(number) && !body.iter().any(is_load) => {
+                Load::Pointer(None)
+            }
             Ending::Space(number) => match self.info.space(number) {
-                Some(space) => Some(Some(space)),
+                Some(space) => Load::Pointer(Some(space)),
                 None => return Err(Ambiguity::AddressSpace(number).into()),
             },
-        };
-        let load = match space {
-            None => Load::Object,
-            Some(space) => Load::Pointer(space),
         };
         let mut dataflow = Dataflow::new(self, bits, load);
         for index in 0..body.len() {
             dataflow.step(body.get(index..).unwrap_or_default())?;
         }
         let result = dataflow.result()?;
-        match (space, result.origin) {
-            (None, _) => {
+        match (load, result.origin) {
+            (Load::Object, _) => {
                 dataflow.builder().push(Operation::StackValue)?;
-                Ok(Some(result.known.into()))
+                return Ok(Known::Bits(result.known.into()));
             }
-            (Some(None), Origin::Slot) => {
+            (Load::Pointer(None), Origin::Slot) => {
                 dataflow.builder().form_address(AddressSpace::PrivateLane)?;
-                Ok(None)
             }
             // The strict reading is the same.
-            (Some(None), Origin::Global) if matches!(ending, Ending::Plain) => Ok(None),
-            (Some(_), Origin::Pointer(space)) => {
-                dataflow.form_address(&result, space)?;
-                Ok(None)
-            }
-            (Some(_), _) => Err(Ambiguity::AddressInRegister.into()),
+            (Load::Pointer(None), Origin::Global) if matches!(ending, Ending::Plain) => {}
+            (Load::Pointer(_), Origin::Pointer(space)) => dataflow.form_address(&result, space)?,
+            (Load::Pointer(_), _) => return Err(Ambiguity::AddressInRegister.into()),
         }
+        Ok(Known::All)
     }
 
     /// Returns true if a register can hold an object of this many bits. The frame registers hold addresses. So does a scalar register for a larger

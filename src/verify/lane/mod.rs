@@ -140,6 +140,17 @@ fn may_have_lane_pcs(subject: &Subject<'_, '_>) -> bool {
 /// The identity of a fault within a function.
 type Fault = (&'static str, Option<u64>, String);
 
+/// The judgement of the values that the attribute gives to lanes of one kind.
+#[derive(Clone, Copy)]
+enum Judgement {
+    /// No lane has been judged.
+    Open,
+    /// No value is right. This is the first: an address in the code, or none.
+    Wrong(Option<u64>),
+    /// A value is right.
+    Right,
+}
+
 /// The occurrences of a fault.
 struct Seen {
     rule: &'static Rule,
@@ -213,9 +224,7 @@ impl FunctionCheck<'_, '_, '_> {
         let Some(kinds) = (self.flow).possible(pc, plan, self.subject.meter())? else {
             return Ok(());
         };
-        // The first value that the attribute gives to lanes of each kind. It is reported only if no value for the kind is right.
-        let mut wrong: Vec<Option<Option<u64>>> = vec![None; kinds.len()];
-        let mut right = vec![false; kinds.len()];
+        let mut judgements = vec![Judgement::Open; kinds.len()];
         let anywhere = all_right(&kinds);
         let mut nowhere = BTreeSet::new();
         let lanes = |half: u8| lanes(&kinds, half);
@@ -260,11 +269,10 @@ impl FunctionCheck<'_, '_, '_> {
                         .get(lane.kind)
                         .and_then(|kind| kind.ways.get(lane.way));
                     let is_right = way.is_none_or(|way| way.right.allows(said));
-                    if let Some(right) = right.get_mut(lane.kind) {
-                        *right |= is_right;
-                    }
-                    if let Some(wrong) = wrong.get_mut(lane.kind) {
-                        wrong.get_or_insert(said);
+                    match judgements.get_mut(lane.kind) {
+                        Some(judgement) if is_right => *judgement = Judgement::Right,
+                        Some(judgement @ Judgement::Open) => *judgement = Judgement::Wrong(said),
+                        Some(_) | None => {}
                     }
                     let is_right =
                         |right: &BTreeSet<u64>| said.is_none_or(|pc| right.contains(&pc));
@@ -274,8 +282,8 @@ impl FunctionCheck<'_, '_, '_> {
                 }
             }
         }
-        for ((kind, said), is_right) in kinds.iter().zip(wrong).zip(right) {
-            if let (Some(said), false) = (said, is_right) {
+        for (kind, judgement) in kinds.iter().zip(judgements) {
+            if let Judgement::Wrong(said) = judgement {
                 self.wrong(pc, kind, said);
                 nowhere.retain(|pc| said != Some(*pc));
             }

@@ -6,7 +6,7 @@ use gimli::DwTag;
 use super::attribute::Use;
 use super::entries::UnitEntries;
 use super::reference::{By, Reference};
-use super::sound::{FrameBaseNumber, Setting};
+use super::sound::{FrameBaseNumber, KnownBase, Setting};
 use super::{UnitCheck, rule};
 use crate::arch::{AddressSpace, Register};
 use crate::debug_info::attribute::Extension;
@@ -109,13 +109,13 @@ impl<'a> UnitCheck<'_, '_, 'a> {
     pub(super) fn frame_base(&mut self, expression: &ExpressionBytes<'a>) -> Option<Place> {
         let here = self.setting(expression.unit.encoding, Role::FrameBase);
         if let Some(known) = self.kept.sound.frame_base(expression.bytes, &here) {
-            return known;
+            return known.place;
         }
-        let (outcome, depends) = self.outcome_in(expression, &here);
+        let (outcome, setting) = self.outcome_in(expression, &here);
         let place = outcome.result.and_then(as_place);
         if !outcome.refers {
-            let sound = &mut self.kept.sound;
-            sound.insert_frame_base(expression.bytes, depends, place);
+            let known = KnownBase { setting, place };
+            self.kept.sound.insert_frame_base(expression.bytes, known);
         }
         place
     }

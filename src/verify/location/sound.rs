@@ -54,12 +54,21 @@ struct Found {
     legacy: bool,
 }
 
+/// The result of a frame base expression.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KnownBase {
+    /// The setting on which the result depended.
+    pub(super) setting: Setting,
+    /// `None` if the result is no place.
+    pub(super) place: Option<Place>,
+}
+
 /// The expressions without a fault, by their bytes.
 #[derive(Debug, Default)]
 pub(super) struct Sound<'a> {
     known: HashMap<&'a [u8], SmallVec<[Found; 1]>>,
-    /// The places of frame base expressions, with the setting on which they depend. Only the last result for each expression is kept.
-    frame_bases: HashMap<&'a [u8], (Setting, Option<Place>)>,
+    /// The results of frame base expressions. Only the last result for each expression is kept.
+    frame_bases: HashMap<&'a [u8], KnownBase>,
     numbers: HashMap<FrameBase, FrameBaseNumber>,
     /// The last assigned number. Numbers are never reused.
     last: usize,
@@ -100,22 +109,17 @@ impl<'a> Sound<'a> {
         })
     }
 
-    /// Returns the known place of a frame base expression in this setting. The inner `None` means that there is no place.
-    pub(super) fn frame_base(&self, bytes: &[u8], wanted: &Setting) -> Option<Option<Place>> {
-        let (setting, place) = self.frame_bases.get(bytes)?;
-        setting.covers(wanted).then_some(*place)
+    /// Returns the result of a frame base expression, if it is known in this setting.
+    pub(super) fn frame_base(&self, bytes: &[u8], wanted: &Setting) -> Option<&KnownBase> {
+        let known = self.frame_bases.get(bytes)?;
+        known.setting.covers(wanted).then_some(known)
     }
 
-    /// Records the place of a frame base expression in this setting.
-    pub(super) fn insert_frame_base(
-        &mut self,
-        bytes: &'a [u8],
-        setting: Setting,
-        place: Option<Place>,
-    ) {
+    /// Records the result of a frame base expression.
+    pub(super) fn insert_frame_base(&mut self, bytes: &'a [u8], known: KnownBase) {
         if self.frame_bases.len() >= EXPRESSIONS {
             self.frame_bases.clear();
         }
-        self.frame_bases.insert(bytes, (setting, place));
+        self.frame_bases.insert(bytes, known);
     }
 }
