@@ -17,70 +17,100 @@ rules! {
          swap of two registers cannot be described in this way.";
 }
 
-/// The pseudo-register of the CFA.
-pub(super) const CFA: u64 = u64::MAX;
+/// The CFA or a register, each of which has a rule in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ruled {
+    Cfa,
+    Register(u64),
+}
 
 /// The rules on which each rule of a row depends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dependencies {
-    edges: BTreeMap<u64, SmallVec<[u64; 2]>>,
+    /// The registers that each rule needs. Nearly all rules need none.
+    edges: BTreeMap<Ruled, SmallVec<[u64; 2]>>,
 }
 
 impl Dependencies {
-    /// Sets the registers on which the rule of `register` depends.
-    pub(super) fn set(&mut self, register: u64, uses: SmallVec<[u64; 2]>) {
-        self.edges.insert(register, uses);
+    /// Sets the registers on which a rule depends.
+    pub(super) fn set(&mut self, ruled: Ruled, uses: SmallVec<[u64; 2]>) {
+        if uses.is_empty() {
+            self.clear(ruled);
+        } else {
+            self.edges.insert(ruled, uses);
+        }
     }
 
-    /// Records that the rule of `register` depends on no other rule.
+    /// Records that a rule depends on no register.
     #[inline]
-    pub(super) fn clear(&mut self, register: u64) {
-        // This is true of nearly all rules.
+    pub(super) fn clear(&mut self, ruled: Ruled) {
         if !self.edges.is_empty() {
-            self.remove(register);
+            self.remove(ruled);
         }
     }
 
     #[inline(never)]
-    fn remove(&mut self, register: u64) {
-        self.edges.remove(&register);
+    fn remove(&mut self, ruled: Ruled) {
+        self.edges.remove(&ruled);
     }
 
-    /// Returns the number of rules that depend on others.
+    /// Gives a rule the dependencies that it has in another row.
+    #[inline]
+    pub(super) fn restore(&mut self, ruled: Ruled, other: &Dependencies) {
+        match other.edges.get(&ruled) {
+            Some(uses) => self.set(ruled, uses.clone()),
+            None => self.clear(ruled),
+        }
+    }
+
+    /// Returns the number of rules that depend on registers.
     pub(super) fn len(&self) -> usize {
         self.edges.len()
     }
 
-    /// Returns the cycle from a register back to itself, as text, if there is one.
+    /// Returns true if a rule needs a register, or a CFA that needs one.
     ///
-    /// * `needs_cfa`: returns true if the rule of a register depends on the CFA;
+    /// * `needs_cfa`: returns true if the rule of a register depends on the CFA.
+    pub(super) fn goes_on(&self, ruled: Ruled, needs_cfa: &impl Fn(u64) -> bool) -> bool {
+        self.edges.contains_key(&ruled) || self.goes_to_cfa(ruled, needs_cfa)
+    }
+
+    fn goes_to_cfa(&self, ruled: Ruled, needs_cfa: &impl Fn(u64) -> bool) -> bool {
+        // A CFA that needs no register is in no cycle.
+        let is_needed = matches!(ruled, Ruled::Register(number) if needs_cfa(number));
+        is_needed && self.edges.contains_key(&Ruled::Cfa)
+    }
+
+    /// Returns the cycle from a rule back to itself, as text, if there is one.
+    ///
+    /// * `needs_cfa`: see [`goes_on`](Self::goes_on);
     /// * `name`: returns the name of a register in messages.
     pub(super) fn cycle(
         &self,
-        start: u64,
-        needs_cfa: impl Fn(u64) -> bool,
+        start: Ruled,
+        needs_cfa: &impl Fn(u64) -> bool,
         name: impl Fn(u64) -> String,
     ) -> Option<String> {
-        let counts = |register: u64| register != CFA && needs_cfa(register);
-        let goes_on = |register: &u64| self.edges.contains_key(register) || counts(*register);
-        let uses = self.edges.get(&start)?;
-        if !uses.iter().any(goes_on) && !counts(start) {
+        let uses_of = |ruled: Ruled| {
+            let uses = self.edges.get(&ruled).map_or(&[][..], |uses| uses);
+            let cfa = self.goes_to_cfa(ruled, needs_cfa).then_some(Ruled::Cfa);
+            uses.iter().copied().map(Ruled::Register).chain(cfa)
+        };
+        if !uses_of(start).any(|next| self.goes_on(next, needs_cfa)) {
             return None;
         }
-        // The register from which each register was reached.
-        let mut from: BTreeMap<u64, u64> = BTreeMap::new();
+        // The rule from which each rule was reached.
+        let mut from: BTreeMap<Ruled, Ruled> = BTreeMap::new();
         let mut seen = BTreeSet::from([start]);
         let mut work = vec![start];
-        while let Some(register) = work.pop() {
-            let uses = self.edges.get(&register).map_or(&[][..], |uses| uses);
-            let cfa = counts(register).then_some(&CFA);
-            for next in uses.iter().chain(cfa) {
-                if *next == start {
-                    return Some(path(start, register, &from, name));
+        while let Some(ruled) = work.pop() {
+            for next in uses_of(ruled) {
+                if next == start {
+                    return Some(path(start, ruled, &from, name));
                 }
-                if seen.insert(*next) {
-                    from.insert(*next, register);
-                    work.push(*next);
+                if seen.insert(next) {
+                    from.insert(next, ruled);
+                    work.push(next);
                 }
             }
         }
@@ -90,9 +120,9 @@ impl Dependencies {
 
 /// Formats the cycle from `start` to `last` and back: `s4 needs s5, which needs s4`.
 fn path(
-    start: u64,
-    last: u64,
-    from: &BTreeMap<u64, u64>,
+    start: Ruled,
+    last: Ruled,
+    from: &BTreeMap<Ruled, Ruled>,
     register_name: impl Fn(u64) -> String,
 ) -> String {
     let mut way = vec![last];
@@ -101,19 +131,19 @@ fn path(
         way.push(*before);
         at = *before;
     }
-    let name = |register: u64| match register {
-        CFA => "the CFA".to_owned(),
-        register => register_name(register),
+    let name = |ruled: Ruled| match ruled {
+        Ruled::Cfa => "the CFA".to_owned(),
+        Ruled::Register(number) => register_name(number),
     };
     let mut text = name(start);
     let rest = way.iter().rev().skip(1).copied().chain([start]);
-    for (number, register) in rest.enumerate() {
+    for (number, ruled) in rest.enumerate() {
         text.push_str(if number == 0 {
             " needs "
         } else {
             ", which needs "
         });
-        text.push_str(&name(register));
+        text.push_str(&name(ruled));
     }
     text
 }

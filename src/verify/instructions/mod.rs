@@ -1,6 +1,7 @@
 //! Checks the call frame instructions of entries: each must be executable, and their order must be valid. `meaning` checks the resulting rules.
 //! Sources: DWARF 5 §6.4.2 and §6.4.3, HET A.6.4.2.
 
+mod cycle;
 mod rule;
 
 use fallible_iterator::FallibleIterator;
@@ -8,7 +9,7 @@ use fallible_iterator::FallibleIterator;
 use smallvec::SmallVec;
 
 use super::coverage::says_nothing;
-use super::dependency::{self, CFA, Dependencies};
+use super::dependency::{self, Dependencies, Ruled};
 use super::finding::{Excerpt, Finding, Findings};
 use super::frame_expression::{self, Expressions, Gives, Use};
 use super::given::{Given, GivenRules, Saved};
@@ -287,7 +288,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 self.rules.cfa = CfaKind::Expression;
                 self.rules.cfa_space = None;
                 let found = self.run_expression(expression, Use::Cfa);
-                self.depend(CFA, found.uses, item, findings);
+                self.depend(Ruled::Cfa, found.uses, item, findings);
                 self.rules.cfa_space = found.space;
                 self.rules.cfa_is_elsewhere = found.is_elsewhere;
             }
@@ -320,9 +321,13 @@ impl<'w, 'a> Walk<'w, 'a> {
             RegisterRule::Register(saved_in) => {
                 self.define_by_register(register, saved_in, item, findings);
             }
-            RegisterRule::Offset(_) => self.define(register, true, item, findings),
+            RegisterRule::Offset(_) => {
+                self.define(register, true, item, findings);
+                self.check_cycle(Ruled::Register(register), item, findings);
+            }
             RegisterRule::ValOffset(_) => {
                 self.define(register, true, item, findings);
+                self.check_cycle(Ruled::Register(register), item, findings);
                 let space = self.rules.cfa_space;
                 if let Some(message) = meaning::value_size(self.facts, register, space) {
                     findings.add(self.about(&meaning::REGISTER_SIZE, item, message));
@@ -477,7 +482,10 @@ impl<'w, 'a> Walk<'w, 'a> {
             .and_then(|index| initial.get(index))
             .map(|(_, given)| *given);
         let now = self.shared.registers.set(register, initial);
-        self.rules.dependencies.clear(register);
+        let before = &self.initial.rules.dependencies;
+        let ruled = Ruled::Register(register);
+        self.rules.dependencies.restore(ruled, before);
+        self.check_cycle(ruled, item, findings);
         if register == self.cie.return_address_register {
             self.rules.has_return_address = self.initial.rules.has_return_address;
         }
@@ -497,7 +505,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.rules.cfa = CfaKind::Register;
         self.rules.cfa_space = Some(space);
         self.rules.cfa_is_elsewhere = true;
-        self.rules.dependencies.clear(CFA);
+        self.rules.dependencies.clear(Ruled::Cfa);
         if let Some(finding) = meaning::check_cfa(self.facts, register, space) {
             let (rule, message, help) = finding;
             findings.add(self.about(rule, item, message).help(help));
@@ -515,7 +523,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         if let Some(message) = meaning::register_sizes(self.facts, register, saved_in) {
             findings.add(self.about(&meaning::REGISTER_SIZE, item, message));
         }
-        self.depend(register, SmallVec::from_slice(&[saved_in]), item, findings);
+        let uses = SmallVec::from_slice(&[saved_in]);
+        self.depend(Ruled::Register(register), uses, item, findings);
     }
 
     fn define_by(
@@ -529,7 +538,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         // An expression may ignore the CFA that is on its stack, so the rule does not require a CFA.
         self.define(register, false, item, findings);
         let found = self.run_expression(expression, usage);
-        self.depend(register, found.uses, item, findings);
+        self.depend(Ruled::Register(register), found.uses, item, findings);
     }
 
     fn run_expression(&mut self, expression: RuleExpression<'a>, usage: Use) -> Gives {
@@ -542,29 +551,6 @@ impl<'w, 'a> Walk<'w, 'a> {
             cfa_space,
             pc,
         )
-    }
-
-    /// Records the dependencies of a rule, and reports a cycle that it closes.
-    fn depend(
-        &mut self,
-        register: u64,
-        uses: SmallVec<[u64; 2]>,
-        item: &InstructionItem<'a>,
-        findings: &mut Findings,
-    ) {
-        if uses.is_empty() {
-            return self.rules.dependencies.clear(register);
-        }
-        self.rules.dependencies.set(register, uses);
-        self.charge(self.rules.dependencies.len());
-        let needs_cfa = |register| {
-            let given = self.shared.registers.get(register);
-            given.is_some_and(|given| given.needs_cfa)
-        };
-        let name = |register| self.facts.register_name(register);
-        if let Some(path) = self.rules.dependencies.cycle(register, needs_cfa, name) {
-            findings.add(self.about(&dependency::CIRCULAR, item, path));
-        }
     }
 
     /// Returns true if the CFA is a register plus an offset, so that the register or the offset can be changed.
@@ -590,7 +576,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             row: self.row,
         };
         let before = self.shared.registers.set(register, Some(given));
-        self.rules.dependencies.clear(register);
+        self.rules.dependencies.clear(Ruled::Register(register));
         if before.is_some_and(|before| before.row == self.row) && self.fde.is_some() {
             let name = self.facts.register_name(register);
             let message = format!("{name} already has a rule in this row");

@@ -37,6 +37,10 @@ const fn saved(register: u64, offset: u64) -> I<'static> {
     I::OffsetExtended { register, offset }
 }
 
+const fn in_register(register: u64, saved_in: u64) -> I<'static> {
+    I::Register { register, saved_in }
+}
+
 fn saying(instructions: &[I<'_>]) -> Made {
     Made::saying(instructions)
 }
@@ -306,22 +310,40 @@ fn of_states() -> Vec<(&'static str, Made, Made)> {
     ]
 }
 
-/// Returns the examples of `dependency`, `meaning` and `register`.
-fn of_meaning() -> Vec<(&'static str, Made, Made)> {
-    let in_register = |register, saved_in| saying(&[CFA, I::Register { register, saved_in }]);
-    let twice = |a, b| {
+/// Returns the examples of `dependency`.
+fn of_dependency() -> Vec<(&'static str, Made, Made)> {
+    // The CFA is where s4 was on entry, and another register is saved at the CFA. No register has the number in between.
+    let entry = bytes("DW_OP_LLVM_call_frame_entry_reg SGPR4");
+    let through_cfa = |register| {
         saying(&[
-            CFA,
-            I::Register {
-                register: a,
-                saved_in: b,
-            },
-            I::Register {
-                register: b,
-                saved_in: a,
-            },
+            I::DefCfaExpression { expression: &entry },
+            I::SameValue { register: u64::MAX },
+            saved(register, 0),
         ])
     };
+    // s4 is in s5 according to the common entry, and then has another rule. s5 is in s4.
+    let restored = |is_restored| {
+        let last = if is_restored {
+            I::RestoreExtended { register: S4 }
+        } else {
+            undefined(S32)
+        };
+        let function = code(&[undefined(S4), in_register(S5, S4), last]);
+        Made::with(&[cie(&[CFA, in_register(S4, S5)]), fde(0, 0, 0x40, &function)])
+    };
+    vec![
+        (
+            "cfi-circular",
+            saying(&[CFA, in_register(S4, S5), in_register(S5, S4)]),
+            saying(&[CFA, in_register(S4, S5)]),
+        ),
+        ("cfi-circular", through_cfa(S4), through_cfa(S5)),
+        ("cfi-circular", restored(true), restored(false)),
+    ]
+}
+
+/// Returns the examples of `meaning` and `register`.
+fn of_meaning() -> Vec<(&'static str, Made, Made)> {
     // The expression that GCC writes, and the location of the two registers.
     let value = bytes(
         "DW_OP_bregx SGPR19+0, DW_OP_const1u 0x20, DW_OP_shl, DW_OP_bregx SGPR18+0, DW_OP_plus",
@@ -342,11 +364,10 @@ fn of_meaning() -> Vec<(&'static str, Made, Made)> {
             returns_by(&value),
             returns_by(&place),
         ),
-        ("cfi-circular", twice(S4, S5), in_register(S4, S5)),
         (
             "cfi-register-size",
-            in_register(PC, S4),
-            in_register(S4, S5),
+            saying(&[CFA, in_register(PC, S4)]),
+            saying(&[CFA, in_register(S4, S5)]),
         ),
         // The same instruction on another processor.
         (
@@ -379,6 +400,7 @@ fn every_rule_finds_what_breaks_it_and_nothing_else() {
     examples.extend(of_coverage());
     examples.extend(of_instructions());
     examples.extend(of_states());
+    examples.extend(of_dependency());
     examples.extend(of_meaning());
     for (rule, broken, good) in &examples {
         let found = broken.rules();
