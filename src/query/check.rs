@@ -31,7 +31,7 @@ pub(super) struct Checker<'c, 's, 'p, 'a> {
     pub(super) steps: Vec<Step<'p>>,
     /// The step with the value of each node.
     values: Vec<StepId>,
-    /// The guards of the open operands of `sizeof`.
+    /// The first steps of the open operands of `sizeof`.
     pub(super) unevaluated: Vec<StepId>,
     /// The offset of the current node in the text.
     pub(super) offset: usize,
@@ -214,8 +214,13 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
                 skip_if,
                 until,
             } => {
-                let condition = condition.map(at);
+                let condition = at(condition);
                 self.guard(condition, skip_if, until)
+            }
+            Kind::Unevaluated => {
+                let start = self.steps.len();
+                self.unevaluated.push(start);
+                Ok(start)
             }
             Kind::Member { base, name, arrow } => {
                 let base = self.base_of_member(at(base), arrow)?;
@@ -232,19 +237,8 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
     }
 
     /// Adds a guard before nodes that end before the node `until`. The node number becomes a step number at the end.
-    fn guard(
-        &mut self,
-        condition: Option<StepId>,
-        skip_if: bool,
-        until: NodeId,
-    ) -> Checked<StepId> {
-        let condition = match condition {
-            Some(condition) => Some(self.condition(condition)?),
-            None => {
-                self.unevaluated.push(self.steps.len());
-                None
-            }
-        };
+    fn guard(&mut self, condition: StepId, skip_if: bool, until: NodeId) -> Checked<StepId> {
+        let condition = self.condition(condition)?;
         let void = self.types.void();
         Ok(self.value(
             Action::Guard {
@@ -326,7 +320,7 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
     }
 
     fn size_of(&mut self, operand: StepId) -> Checked<StepId> {
-        let guard = self.unevaluated.pop();
+        let start = self.unevaluated.pop();
         if self.field(operand).is_some() {
             return Err(self.type_error("a bit-field has no size in bytes"));
         }
@@ -334,12 +328,12 @@ impl<'p, 'a> Checker<'_, '_, 'p, 'a> {
         let is_laid_out = self.class(operand) != Class::Void
             && self.types.bits(ty).is_none()
             && self.types.table.unit_of_computed(ty).is_some();
+        // C evaluates the operand only if the layout of its type is known at run time.
         if !is_laid_out {
+            if let Some(start) = start {
+                self.steps.truncate(start);
+            }
             return self.size_of_type(ty);
-        }
-        // C evaluates the operand if the layout of its type is known only at run time, so the guard must not skip it.
-        if let Some(step) = guard.and_then(|guard| self.steps.get_mut(guard)) {
-            step.action = Calculation::Constant(Number::Integer(0)).into();
         }
         let ty = self.types.integer(SIZE);
         Ok(self.value(Calculation::SizeOf(operand), ty))

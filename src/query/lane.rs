@@ -88,9 +88,8 @@ pub(super) fn walk<'p>(
 
 impl<'p> Walk<'_, '_, 'p, '_> {
     /// Returns true if the steps after a guard are executed.
-    fn goes_on(&self, condition: Option<StepId>, skip_if: bool) -> bool {
-        let truth = condition.map(|condition| self.is_true(condition));
-        matches!(truth, Some(Ok(truth)) if truth != skip_if)
+    fn goes_on(&self, condition: StepId, skip_if: bool) -> bool {
+        matches!(self.is_true(condition), Ok(truth) if truth != skip_if)
     }
 
     /// Returns the result of the last step.

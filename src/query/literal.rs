@@ -63,7 +63,7 @@ pub(super) fn number(text: &str) -> Result<Number, QueryErrorKind> {
         None => !lower.starts_with("0b") && lower.contains(['.', 'e']),
     };
     if is_float {
-        let (body, size) = float_size(&lower, hexadecimal.is_some());
+        let (body, size) = float_size(&lower);
         let value = match body.strip_prefix("0x") {
             Some(body) => hexadecimal_float(body),
             None => decimal_float(body),
@@ -118,19 +118,16 @@ fn shortened(text: &str) -> String {
 }
 
 /// Splits a floating-point number from its suffix, and returns the type that the suffix selects.
-fn float_size(text: &str, hexadecimal: bool) -> (&str, FloatSize) {
-    // In a hexadecimal number without an exponent, `f` is a digit.
+fn float_size(text: &str) -> (&str, FloatSize) {
     let suffixes = [
         ("f16", FloatSize::Half),
         ("h", FloatSize::Half),
         ("f", FloatSize::Single),
         ("l", FloatSize::Double),
     ];
-    let body = suffixes.iter().find_map(|(suffix, size)| {
-        let body = text.strip_suffix(suffix)?;
-        (!hexadecimal || body.contains('p')).then_some((body, *size))
-    });
-    body.unwrap_or((text, FloatSize::Double))
+    let mut found = (suffixes.iter())
+        .filter_map(|(suffix, size)| text.strip_suffix(suffix).map(|body| (body, *size)));
+    found.next().unwrap_or((text, FloatSize::Double))
 }
 
 fn decimal_float(text: &str) -> Option<f64> {

@@ -130,7 +130,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// Starts a run of nodes that is skipped if `condition` is `skip_if`. [`close`](Parser::close) ends it.
-    fn guard(&mut self, condition: Option<NodeId>, skip_if: bool, offset: usize) -> NodeId {
+    fn guard(&mut self, condition: NodeId, skip_if: bool, offset: usize) -> NodeId {
         let until = 0;
         self.push(
             Kind::Guard {
@@ -162,11 +162,11 @@ impl<'t> Parser<'t, '_> {
             if !parser.accept("?") {
                 return Ok(condition);
             }
-            let guard = parser.guard(Some(condition), false, offset);
+            let guard = parser.guard(condition, false, offset);
             let then = parser.conditional()?;
             parser.close(guard);
             parser.expect(":")?;
-            let guard = parser.guard(Some(condition), true, offset);
+            let guard = parser.guard(condition, true, offset);
             let otherwise = parser.conditional()?;
             parser.close(guard);
             Ok(parser.push(
@@ -196,7 +196,7 @@ impl<'t> Parser<'t, '_> {
                 };
                 if let Some((is_and, precedence)) = logical.filter(|(_, p)| *p >= least) {
                     parser.advance();
-                    let guard = parser.guard(Some(left), !is_and, offset);
+                    let guard = parser.guard(left, !is_and, offset);
                     let right = parser.binary(precedence + 1)?;
                     parser.close(guard);
                     left = parser.push(
@@ -254,9 +254,8 @@ impl<'t> Parser<'t, '_> {
             self.expect(")")?;
             return Ok(self.push(Kind::SizeOfType(ty), offset));
         }
-        let guard = self.guard(None, true, offset);
+        self.push(Kind::Unevaluated, offset);
         let operand = self.unary()?;
-        self.close(guard);
         Ok(self.push(Kind::SizeOf(operand), offset))
     }
 

@@ -84,9 +84,9 @@ pub(super) struct Step<'p> {
 /// The action of a step. Its operands are earlier steps.
 #[derive(Clone, Debug)]
 pub(super) enum Action<'p> {
-    /// Continues at `until` if the condition is `skip_if` or has no value. Without a condition, always continues there.
+    /// Continues at `until` if the condition is `skip_if` or has no value.
     Guard {
-        condition: Option<StepId>,
+        condition: StepId,
         skip_if: bool,
         until: StepId,
     },

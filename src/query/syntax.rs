@@ -42,12 +42,14 @@ pub(super) enum Kind<'t> {
         then: NodeId,
         otherwise: NodeId,
     },
-    /// Continues at the node `until` if `condition` is `skip_if` or has no value. Without a condition, always continues there.
+    /// Continues at the node `until` if `condition` is `skip_if` or has no value.
     Guard {
-        condition: Option<NodeId>,
+        condition: NodeId,
         skip_if: bool,
         until: NodeId,
     },
+    /// Begins the operand of `sizeof`, of which only the type counts.
+    Unevaluated,
     Member {
         base: NodeId,
         name: &'t str,

@@ -5,9 +5,13 @@ use super::*;
 const LEXICAL_BLOCK: u64 = 0x0b;
 const POINTER: u64 = 0x0f;
 const REFERENCE: u64 = 0x10;
+const INHERITANCE: u64 = 0x1c;
 const NAMESPACE: u64 = 0x39;
 
 const BIT_STRIDE: u64 = 0x2e;
+const DECLARATION: u64 = 0x3c;
+const EXTERNAL: u64 = 0x3f;
+const SPECIFICATION: u64 = 0x47;
 const BYTE_STRIDE: u64 = 0x51;
 const GNU_VECTOR: u64 = 0x2107;
 
@@ -195,4 +199,56 @@ fn a_scope_may_have_a_name_of_several_parts() {
     }
     let error = printed_at(&PRIVATE, types(), "sizeof(rt::Deep)").unwrap_err();
     assert!(error.contains("there is no `rt::Deep` here"), "{error}");
+}
+
+/// C++20 [class.derived]: a base class is no member, even if its entry has a name. Its members are members of the derived class.
+#[test]
+fn a_base_class_is_no_member() {
+    let derived = vec![(NAME, A::name("d")), (BYTE_SIZE, A::number(8))];
+    let base = vec![
+        (NAME, A::name("part")),
+        (TYPE, A::Entry(OWN + 2)),
+        (MEMBER_LOCATION, A::number(0)),
+    ];
+    let types = || {
+        let head = vec![
+            entry(1, STRUCTURE, derived.clone()),
+            entry(2, INHERITANCE, base.clone()),
+        ];
+        [head, structure()].concat()
+    };
+    assert_eq!(printed(types(), "v.y").1, ["1", "101", "201", "301"]);
+    let error = printed_at(&PRIVATE, types(), "v.part").unwrap_err();
+    assert!(error.contains("has no member `part`"), "{error}");
+}
+
+/// DWARF 5 §5.7.7: the definition of a static member completes its declaration in the class. The name is in the class only.
+#[test]
+fn a_static_member_is_found_in_its_class_only() {
+    let flag = || A::Bytes(0x19, Vec::new());
+    let declared = vec![
+        (NAME, A::name("total")),
+        (TYPE, A::Entry(INT)),
+        (EXTERNAL, flag()),
+        (DECLARATION, flag()),
+    ];
+    let defined = vec![
+        (NAME, A::name("total")),
+        (SPECIFICATION, A::Entry(OWN + 3)),
+        (CONST_VALUE, A::number(7)),
+    ];
+    let more = vec![entry(2, VARIABLE, declared), entry(1, VARIABLE, defined)];
+    let types = || [structure(), more.clone()].concat();
+    assert_eq!(printed(types(), "s::total").1[0], "7");
+    let error = printed_at(&PRIVATE, types(), "::total").unwrap_err();
+    assert!(error.contains("there is no `::total` here"), "{error}");
+}
+
+/// n is 0 in the first lane, and no array has 0 elements. All other lanes have an array of two, so this is the type of the answer.
+#[test]
+fn an_answer_has_the_type_of_the_lanes_with_a_value() {
+    let types = array(INT, vec![count(3)]);
+    let (ty, lanes) = printed(types, "v[0]@(n ? 2 : 0)");
+    assert_eq!(ty, "int[2]");
+    assert_eq!(lanes[..2], ["an array of 0 elements", "{100, 101}"]);
 }

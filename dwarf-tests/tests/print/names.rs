@@ -483,6 +483,7 @@ const FAULTS: &[(&Object, &str, u64, &str, &str)] = &[
     (&NAMELESS, "0", 0x28e8, "Nope::x", "there is no `Nope::x` here; did you mean `x`?"),
     (&TEMPLATES, "0", 0x23a8, "Box<Wide, 5>::N", "there is no `Box<Wide, 5>::N` here; did you mean `N`?"),
     (&HIDING, "0", 0x2944, "::own", "there is no `::own` here"),
+    (&LOCALS, "0", 0x2204, "::outer::plain", "there is no `::outer::plain` here; did you mean `plain`?"),
     (&LOCALS, "0", 0x2204, "er::plain", "there is no `er::plain` here; did you mean `plain`?"),
     (&LOCALS, "0", 0x1c1c, "kept", "`kept` is ambiguous: outer::kept (line 16), kept"),
     (&LOCALS, "0", 0x1c1c, "plain", "it is a variable of the function around this one, and no frame near this one has it"),

@@ -6,7 +6,7 @@ use core::cell::RefCell;
 use core::ops::Range;
 
 use dwarf_tests::fixture;
-use hetdwarf::arch::{Apertures, Lane, Register, WaveSize};
+use hetdwarf::arch::{Apertures, CodeAddress, Lane, Register, WaveSize};
 use hetdwarf::display::Options;
 use hetdwarf::eval::Reading;
 use hetdwarf::inspect::{Program, Stop, StopOptions};
@@ -34,6 +34,7 @@ const FAULTS: &[Fault] = &[
     ("id # 3", "syntax", 3, "`#`"),
     ("99999999999999999999", "syntax", 0, "at most 64 bits"),
     ("lokal#0x10", "syntax", 0, "address space"),
+    ("local#0x100000000", "syntax", 0, "an address of 32 bits"),
     ("id = 3", "unsupported", 3, "assignment"),
     ("id += 3", "unsupported", 3, "assignment"),
     ("id++", "unsupported", 2, "is only read"),
@@ -384,6 +385,36 @@ fn masks_and_lost_registers_are_not_those_of_the_caller() {
             Err(reason) => reason.to_string(),
         };
         assert_eq!(found, expected, "{text} of frame {level}, {reading:?}");
+    }
+}
+
+/// The prologue of `k` (llvm-dwarfdump: from 0x2080 to 0x2124) has not written its variables yet. Their addresses and sizes are not affected.
+#[test]
+fn only_values_depend_on_the_end_of_the_prologue() {
+    let folder = fixture("waves/structs");
+    let wave = Snapshot::from_json(&std::fs::read(folder.join("w05.json")).unwrap()).unwrap();
+    let file = std::fs::read(folder.join("structs.rocm.hsaco")).unwrap();
+    let object = CodeObject::parse(&file).unwrap();
+    let program = Program::load(&object).unwrap();
+    let arena = Arena::new();
+    let options = StopOptions::loaded_at(wave.load_address);
+    for (at, is_in_prologue) in [(0x2120, true), (0x2124, false)] {
+        let pc = options.load_address.to_process(CodeAddress(at));
+        let stop = Stop::new(&program, &wave, pc, options, &arena);
+        let mut query = Query::new(stop.call_frame(0).unwrap()).unwrap();
+        for (text, is_read) in [
+            ("id", true),
+            ("copy.s + 1", true),
+            ("&id", false),
+            ("&copy.s", false),
+            ("&recs[1].y[2]", false),
+            ("sizeof copy.s", false),
+            ("&recs[id]", true),
+        ] {
+            let answer = query.evaluate(text, &[Lane(4)]).unwrap();
+            let expected = is_in_prologue && is_read;
+            assert_eq!(answer.is_in_prologue, expected, "{text} at {at:#x}");
+        }
     }
 }
 
