@@ -1,7 +1,10 @@
 //! Tests the fields of entries and the look-up of addresses, on sections built by hand.
 
+use dwarf_tests::elf::uleb;
 use dwarf_tests::frame_entry;
+use hetdwarf::error::ErrorKind;
 use hetdwarf::frame::{CfaRule, Fde, FrameIndex, FrameSection, Rows, SectionKind};
+use hetdwarf::limits::Limit;
 
 /// Returns a CIE of version 4, and the bytes after its augmentation: the sizes of addresses and of segment selectors, both factors 4, the
 /// return address in register 16 (PC_64), and the initial instructions.
@@ -146,4 +149,34 @@ fn rows_of_another_entry_begin_without_rules() {
     assert!(matches!(cfa, CfaRule::Register { register: 72, .. }));
     rows.restart(&next).unwrap();
     assert_eq!(rows.next().unwrap().unwrap().cfa, CfaRule::None);
+}
+
+/// `DW_CFA_remember_state` copies 8000 rules each time, although it has one byte, and a `DW_CFA_restore_state` follows. 20,000 such pairs copy 160
+/// million rules. A step stands for 16, so these are 10 million steps. The limit is 2^22, and 32 for each of 72,000 bytes: 6.5 million.
+#[test]
+fn copied_rules_are_work() {
+    let rule = |register| [&[0x05][..], &uleb(register), &[1]].concat();
+    let rules: Vec<u8> = (0..8000).flat_map(rule).collect();
+    let common = cie(8, 0, &rules);
+    for (pairs, is_limited) in [(1000, false), (20_000, true)] {
+        let instructions = [0x0a, 0x0b].repeat(pairs);
+        let section = [common.clone(), fde(0, 0x1000, 0x10, &instructions)].concat();
+        let section = FrameSection::debug_frame(&section);
+        let fde = section.fde_at(common.len() as u64).unwrap();
+        let mut rows = Rows::new(&fde, ".debug_frame").unwrap();
+        let found = rows
+            .next()
+            .map(|_| ())
+            .map_err(|error| error.kind().clone());
+        let is_work = |kind| {
+            matches!(
+                kind,
+                ErrorKind::Limit {
+                    limit: Limit::Work,
+                    ..
+                }
+            )
+        };
+        assert_eq!(found.is_err_and(is_work), is_limited, "{pairs}");
+    }
 }

@@ -5,6 +5,7 @@ use hetdwarf::arch::{AddressSpace, Lane, LoadAddress, Register, WaveSize};
 use hetdwarf::error::{ErrorKind, SpecRule};
 use hetdwarf::eval::{Frame, LaneFocus, Reading};
 use hetdwarf::frame::{FrameIndex, FrameSection, Unwind, unwind};
+use hetdwarf::limits::Limit;
 use hetdwarf::location::{Arena, LaneSelect, Location, Place, Storage};
 use hetdwarf::wave::{Memory, Snapshot};
 
@@ -62,6 +63,13 @@ fn section() -> Vec<u8> {
         function(0xa000, &[0x30, 72, 0x20, 6, 0x07, 16]),
         // CFA at SGPR40 in the lane's scratch (def_aspace_cfa 72, 0, 5).
         function(0xb000, &[0x30, 72, 0, 5, 0x07, 16]),
+        // CFA 0x5000. Each of SGPR40 to SGPR59 is where the next is on entry, by call_frame_entry_reg.
+        function(0xd000, &{
+            let chain = |number: u8| [0x10, number, 3, 0xe9, 7, number + 1];
+            let rules: Vec<u8> = (72..92).flat_map(chain).collect();
+            let return_address = [0x16, 16, 3, 0x0a, 0x10, 0x20];
+            [&[0x0f, 3, 0x0a, 0x00, 0x50][..], &return_address, &rules].concat()
+        }),
         // CFA 0x5000, and from the next instruction on 0x6000.
         function(
             0xc000,
@@ -203,6 +211,39 @@ fn adjacent_instructions_have_a_row_each() {
     let index = FrameIndex::new(FrameSection::debug_frame(&section));
     for (pc, cfa) in [(0xc000, 0x5000), (0xc004, 0x6000), (0xc000, 0x5000)] {
         assert_cfa(&index, pc, AddressSpace::None, LaneSelect::None, cfa);
+    }
+}
+
+/// Rules that depend on each other are evaluated one inside the other, up to the limit.
+#[test]
+fn rules_nest_up_to_the_limit() {
+    let section = section();
+    let index = FrameIndex::new(FrameSection::debug_frame(&section));
+    let wave = Snapshot::new("gfx90a", WaveSize::Wave64, 0xd000);
+    let arena = Arena::new();
+    for (depth, is_limited) in [(30, false), (10, true)] {
+        let mut start = Unwind::new(&wave, &index, LoadAddress(0), &arena);
+        start.limits.depth = depth;
+        let stack = unwind(start, 0xd000);
+        let found = stack
+            .frame(1)
+            .unwrap()
+            .register(Register::sgpr(40).unwrap());
+        let last = Location::register(Register::sgpr(60).unwrap());
+        match found {
+            Ok(location) => assert!(!is_limited && location == last, "{location:?}"),
+            Err(error) => {
+                let kind = error.kind();
+                let is_depth = matches!(
+                    kind,
+                    ErrorKind::Limit {
+                        limit: Limit::Depth,
+                        ..
+                    }
+                );
+                assert!(is_limited && is_depth, "{error}");
+            }
+        }
     }
 }
 
