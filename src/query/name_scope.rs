@@ -342,7 +342,7 @@ impl<'a> UnitNames<'a> {
     }
 }
 
-/// The names in a path are not those of the scopes around an entity.
+/// The names in a path differ from the names of the scopes around an entity.
 struct NamesDiffer;
 
 /// Removes the scopes of a path from the end of `scope`, and returns the rest: the scope in which the path is looked up. Returns None if the path
