@@ -2,8 +2,11 @@
 
 use dwarf_tests::elf::uleb;
 use dwarf_tests::frame_entry;
+use fallible_iterator::FallibleIterator;
 use hetdwarf::error::ErrorKind;
-use hetdwarf::frame::{CfaRule, Fde, FrameIndex, FrameSection, Rows, SectionKind};
+use hetdwarf::frame::{
+    CfaRule, Entry as FrameEntry, Fde, FrameIndex, FrameSection, Rows, SectionKind,
+};
 use hetdwarf::limits::Limit;
 
 /// Returns a CIE of version 4, and the bytes after its augmentation: the sizes of addresses and of segment selectors, both factors 4, the
@@ -92,6 +95,8 @@ fn a_segment_selector_precedes_the_address() {
     assert_eq!((fde.initial_location, fde.address_range), (0x1000, 0x100));
     // The entry has 4 + 4 + 2 + 16 + 2 = 28 bytes, and is padded to 32.
     assert_eq!(fde.instructions, [7, 33, 0, 0, 0, 0]);
+    assert_eq!(fde.instructions_offset, 16 + 26);
+    assert!(fde.contains(0x10ff) && !fde.contains(0x1100));
     let index = FrameIndex::new(section);
     assert_eq!(covering(&index, 0x10ff), Some((0x1000, 0x100)));
 }
@@ -139,11 +144,19 @@ fn an_address_of_eh_frame_is_relative_to_its_place() {
 fn rows_of_another_entry_begin_without_rules() {
     let (first, second) = (cie(8, 0, &[0x0c, 72, 0]), cie(8, 0, &[]));
     let fdes = [0, first.len()].map(|cie| fde(cie, 0x1000, 0x10, &[]));
-    let offsets = [first.len() + second.len(), fdes[0].len()];
+    let expected = [0, first.len() as u64];
     let section = [first, second, fdes.concat()].concat();
     let section = FrameSection::debug_frame(&section);
-    let [start, next] =
-        [offsets[0], offsets[0] + offsets[1]].map(|offset| section.fde_at(offset as u64).unwrap());
+    // Both follow the second CIE.
+    let fdes = section.entries().filter_map(|entry| {
+        let FrameEntry::Fde(fde) = entry else {
+            return Ok(None);
+        };
+        Ok(Some(fde))
+    });
+    let fdes: Vec<Fde<'_>> = fdes.collect().unwrap();
+    let [start, next] = fdes.try_into().unwrap();
+    assert_eq!([start.cie.offset, next.cie.offset], expected);
     let mut rows = Rows::new(&start, ".debug_frame").unwrap();
     let cfa = rows.next().unwrap().unwrap().cfa;
     assert!(matches!(cfa, CfaRule::Register { register: 72, .. }));
@@ -179,4 +192,69 @@ fn copied_rules_are_work() {
         };
         assert_eq!(found.is_err_and(is_work), is_limited, "{pairs}");
     }
+}
+
+/// The Linux Standard Base, *Exception Frames*: `P` is an encoding and the address of the personality routine, `L` the encoding of the addresses of
+/// language-specific data. 3 is a number of four bytes. In version 1, the column of the return address is one byte, even from 0x80 on.
+#[test]
+fn an_entry_of_eh_frame_names_its_language() {
+    let personality = [0x03, 0x78, 0x56, 0x34, 0x12];
+    let common = frame_entry(&[
+        &[0; 4],
+        &[1],
+        b"zPLR\0",
+        &[4, 0x78, 0x90, 7],
+        &personality,
+        &[0x03, 0x03],
+    ]);
+    // The CIE pointer counts from its own place.
+    let pointer = u32::try_from(common.len()).unwrap() + 4;
+    let address = 0x2000u32.to_le_bytes();
+    let size = 0x40u32.to_le_bytes();
+    let language = 0x9abcu32.to_le_bytes();
+    let entry = frame_entry(&[&pointer.to_le_bytes(), &address, &size, &[4], &language]);
+    let bytes = [common.clone(), entry].concat();
+    let section = FrameSection::new(&bytes, SectionKind::EhFrame, 0x2_0000, 8);
+    let fde = section.fde_at(common.len() as u64).unwrap();
+    let cie = &fde.cie;
+    assert_eq!(cie.return_address_register, 0x90);
+    assert_eq!(cie.personality, Some(0x1234_5678));
+    assert_eq!(cie.lsda_encoding, Some(3));
+    assert_eq!(fde.lsda, Some(0x9abc));
+    assert_eq!(fde.initial_location, 0x2000);
+}
+
+/// Reads all rows of an FDE, and returns the message of an error.
+fn error_of_rows(initial: &[u8], instructions: &[u8]) -> Option<String> {
+    let common = cie(8, 0, initial);
+    let section = [common.clone(), fde(0, 0x1000, 0x100, instructions)].concat();
+    let section = FrameSection::debug_frame(&section);
+    let fde = section.fde_at(common.len() as u64).unwrap();
+    let mut rows = Rows::new(&fde, ".debug_frame").unwrap();
+    loop {
+        match rows.next() {
+            Ok(Some(_)) => {}
+            Ok(None) => return None,
+            Err(error) => return Some(error.to_string()),
+        }
+    }
+}
+
+/// DWARF 5 §6.4.3: entries begin with the rules of the CIE, and not with its remembered rows. `DW_CFA_remember_state` and `DW_CFA_restore_state`
+/// are 0x0a and 0x0b.
+#[test]
+fn rows_remembered_by_the_common_entry_are_gone() {
+    assert_eq!(error_of_rows(&[], &[0x0a, 0x0b]), None);
+    let error = error_of_rows(&[0x0a], &[0x0b]).unwrap();
+    assert!(error.contains("nothing was remembered"), "{error}");
+}
+
+/// DWARF 5 §6.4.2.1: the address of `DW_CFA_set_loc` is greater than the current one.
+#[test]
+fn rows_do_not_go_back() {
+    let set = |address: u64| [&[0x01][..], &address.to_le_bytes()].concat();
+    let rows = |addresses: [u64; 2]| error_of_rows(&[], &addresses.map(set).concat());
+    assert_eq!(rows([0x1010, 0x1018]), None);
+    let error = rows([0x1010, 0x1008]).unwrap();
+    assert!(error.contains("it goes backwards"), "{error}");
 }

@@ -1,10 +1,10 @@
 //! Tests the register bits that the CFA uses, cyclic rules, register rules, and their dependence on EXEC. The section is built by hand.
 
 use dwarf_tests::frame_entry;
-use hetdwarf::arch::{AddressSpace, Lane, LoadAddress, Register, WaveSize};
+use hetdwarf::arch::{AddressSpace, Lane, LoadAddress, Processor, Register, WaveSize};
 use hetdwarf::error::{ErrorKind, SpecRule};
 use hetdwarf::eval::{Frame, LaneFocus, Reading};
-use hetdwarf::frame::{FrameIndex, FrameSection, Unwind, unwind};
+use hetdwarf::frame::{FrameIndex, FrameSection, Stopped, Unwind, unwind};
 use hetdwarf::limits::Limit;
 use hetdwarf::location::{Arena, LaneSelect, Location, Place, Storage};
 use hetdwarf::wave::{Memory, Snapshot};
@@ -63,6 +63,35 @@ fn section() -> Vec<u8> {
         function(0xa000, &[0x30, 72, 0x20, 6, 0x07, 16]),
         // CFA at SGPR40 in the lane's scratch (def_aspace_cfa 72, 0, 5).
         function(0xb000, &[0x30, 72, 0, 5, 0x07, 16]),
+        // CFA at SGPR32 plus 0x40 in the wave's scratch; the return address is 0x2010.
+        function(0xe000, &[0x30, 64, 0x40, 6, 0x16, 16, 3, 0x0a, 0x10, 0x20]),
+        // Two functions that return to each other; their CFAs are 0x5000 and 0x6000.
+        function(
+            0xf000,
+            &[
+                0x0f, 3, 0x0a, 0x00, 0x50, 0x16, 16, 5, 0x0c, 0x10, 0x00, 0x01, 0x00,
+            ],
+        ),
+        function(
+            0x1_0000,
+            &[0x0f, 3, 0x0a, 0x00, 0x60, 0x16, 16, 3, 0x0a, 0x10, 0xf0],
+        ),
+        // A function that returns to itself. Its CFA is SGPR40 plus 0x10 in the wave's scratch, and that is SGPR40 of the caller.
+        function(
+            0x1_1000,
+            &[
+                0x30, 72, 0x10, 6, 0x14, 72, 0, 0x16, 16, 5, 0x0c, 0x10, 0x10, 0x01, 0x00,
+            ],
+        ),
+        // No rules.
+        function(0x1_2000, &[]),
+        // CFA 0x5000. The return address has its low half in SGPR40, and the high half nowhere: regx 72, piece 4, piece 4.
+        function(
+            0x1_3000,
+            &[
+                0x0f, 3, 0x0a, 0x00, 0x50, 0x10, 16, 6, 0x90, 72, 0x93, 4, 0x93, 4,
+            ],
+        ),
         // CFA 0x5000. Each of SGPR40 to SGPR59 is where the next is on entry, by call_frame_entry_reg.
         function(0xd000, &{
             let chain = |number: u8| [0x10, number, 3, 0xe9, 7, number + 1];
@@ -211,6 +240,67 @@ fn adjacent_instructions_have_a_row_each() {
     let index = FrameIndex::new(FrameSection::debug_frame(&section));
     for (pc, cfa) in [(0xc000, 0x5000), (0xc004, 0x6000), (0xc000, 0x5000)] {
         assert_cfa(&index, pc, AddressSpace::None, LaneSelect::None, cfa);
+    }
+}
+
+/// Returns the addresses of the frames from `pc` on, and why there are no more.
+fn frames_from(pc: u64) -> (Vec<u64>, Stopped) {
+    let section = section();
+    let index = FrameIndex::new(FrameSection::debug_frame(&section));
+    let mut wave = Snapshot::new("gfx90a", WaveSize::Wave64, pc);
+    let register = Register::sgpr(40).unwrap();
+    wave.set_register(register, 0x1000).unwrap();
+    let arena = Arena::new();
+    let stack = unwind(Unwind::new(&wave, &index, LoadAddress(0), &arena), pc);
+    let addresses = stack.frames().map(|frame| frame.pc().0).collect();
+    (addresses, stack.stopped())
+}
+
+/// Two functions that return to each other without an end repeat. In a recursion, each frame has another CFA, so nothing repeats.
+#[test]
+fn frames_repeat_if_their_cfa_does() {
+    let (addresses, stopped) = frames_from(0xf000);
+    assert_eq!(addresses, [0xf000, 0x1_0010, 0xf010, 0x1_0010]);
+    assert_eq!(stopped, Stopped::Cycle);
+    let (addresses, stopped) = frames_from(0x1_1000);
+    assert_eq!(addresses.len(), 1024);
+    assert_eq!(stopped, Stopped::Limit);
+}
+
+/// A row without rules does not say that the function has no caller. A return address of which a part is undefined cannot be read, so it is
+/// undefined.
+#[test]
+fn a_stack_ends_for_a_reason() {
+    let (addresses, stopped) = frames_from(0x1_2000);
+    assert_eq!((addresses.len(), stopped), (1, Stopped::NoRules));
+    let (addresses, stopped) = frames_from(0x1_3000);
+    assert_eq!(addresses.len(), 1);
+    assert_eq!(stopped, Stopped::ReturnAddressUndefined);
+}
+
+/// USAGE, *Non-Kernel Functions*: the stack pointer SGPR32 of the caller is the CFA, if that is an address of the wave's scratch.
+#[test]
+fn the_stack_pointer_of_the_caller_is_the_cfa() {
+    let section = section();
+    let index = FrameIndex::new(FrameSection::debug_frame(&section));
+    let pointer = Register::sgpr(32).unwrap();
+    let value = Storage::Value {
+        bits: 0x1040,
+        bit_size: 32,
+    };
+    for (pc, expected) in [
+        (0xe000, Location::One(Place::new(value, 0))),
+        (0x6000, Location::register(pointer)),
+    ] {
+        let mut wave = Snapshot::new("gfx90a", WaveSize::Wave64, pc);
+        wave.set_register(pointer, 0x1000).unwrap();
+        let arena = Arena::new();
+        let mut start = Unwind::new(&wave, &index, LoadAddress(0), &arena);
+        start.reading = Reading::Tolerant;
+        start.processor = Processor::by_name("gfx90a");
+        let stack = unwind(start, pc);
+        let caller = stack.frame(1).unwrap();
+        assert_eq!(caller.register(pointer).unwrap(), expected, "{pc:#x}");
     }
 }
 

@@ -252,3 +252,12 @@ fn an_answer_has_the_type_of_the_lanes_with_a_value() {
     assert_eq!(ty, "int[2]");
     assert_eq!(lanes[..2], ["an array of 0 elements", "{100, 101}"]);
 }
+
+/// A data model other than LP64: the program's `long` has 4 bytes, and so has the type in an expression.
+#[test]
+fn the_size_of_long_is_up_to_the_program() {
+    let types = || vec![small_base("long", 5, 4)];
+    assert_eq!(printed(types(), "sizeof(long)").1[0], "4");
+    // 2^32 + 5, cut to 32 bits.
+    assert_eq!(printed(types(), "(long)4294967301 + 0").1[0], "5");
+}

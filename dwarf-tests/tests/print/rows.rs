@@ -123,6 +123,7 @@ const RECORDS: &[Row] = &[
     ("(char *)&recs[1] - (char *)recs", "long", |_| text(32), "a Rec has 32 bytes"),
     ("(char *)(&recs[1] - 1) - (char *)recs", "long", |_| text(0), "back by the 32 bytes of a Rec"),
     ("(long)((int *)64 - 3)", "long", |_| text(52), "64 - 3 * 4"),
+    ("(long)((void *)64 + 3)", "long", |_| text(67), "GNU C: bytes"),
     ("(long)((int *)64 + 3)", "long", |_| text(76), "64 + 3 * 4"),
     ("(long)((int *)64 + (id < 99 ? -1 : 1u))", "long", |_| text(64 + 4 * i64::from(u32::MAX)), "-1 becomes unsigned before it is an index"),
     ("(char *)4 - (char *)0xfffffffffffffffc", "long", |_| text(8), "addresses go round at 64 bits"),

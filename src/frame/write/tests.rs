@@ -6,7 +6,7 @@ use super::*;
 use crate::arch::{Lane, Processor, Register, ScratchAddressing, WaveSize};
 use crate::error::{Error, ErrorKind, SpecRule};
 use crate::frame::{
-    CFA_ROWS, CfaOperand, FrameSection, Instruction, Instructions, RegisterRule, Rows,
+    CFA_ROWS, CfaOperand, CfaRule, FrameSection, Instruction, Instructions, RegisterRule, Rows,
 };
 
 const BUFFER64: Target = Target {
@@ -378,9 +378,46 @@ fn rules_with_offsets_are_the_shortest_instructions() {
     let bytes = |register, rule| bytes_of!(BUFFER64, register_rule(register, rule));
     assert_eq!(bytes(36, RegisterRule::Offset(8)), [0x80 | 36, 2]);
     assert_eq!(bytes(72, RegisterRule::Offset(8)), [0x05, 72, 2]);
+    // `DW_CFA_offset` has six bits for the register.
+    assert_eq!(bytes(63, RegisterRule::Offset(8)), [0x80 | 63, 2]);
+    assert_eq!(bytes(64, RegisterRule::Offset(8)), [0x05, 64, 2]);
     assert_eq!(bytes(36, RegisterRule::Offset(-8)), [0x11, 36, 0x7e]);
     assert_eq!(bytes(72, RegisterRule::ValOffset(8)), [0x14, 72, 2]);
     assert_eq!(bytes(72, RegisterRule::ValOffset(-8)), [0x15, 72, 0x7e]);
+    let cfa = |space| {
+        let (register, offset) = (64, 8);
+        let rule = CfaRule::Register {
+            register,
+            offset,
+            space,
+        };
+        bytes_of!(BUFFER64, cfa_rule(rule))
+    };
+    assert_eq!(cfa(0), [0x0c, 64, 8]);
+    assert_eq!(cfa(6), [0x30, 64, 8, 6]);
+}
+
+/// A CFA in the default space needs a whole definition in the wave's scratch, even if only the register differs. A restored row has its base again.
+#[test]
+fn the_cfa_is_defined_from_what_the_row_has() {
+    let other_space = Instruction::DefCfa {
+        register: 64,
+        offset: 0,
+    };
+    let moved = written(BUFFER64, |frame| {
+        frame.raw(other_space)?.cfa_from_register(s(33), 0)?;
+        Ok(())
+    });
+    assert_eq!(moved, [0x0c, 0x40, 0, 0x30, 0x41, 0, 6]);
+    let elsewhere = Instruction::DefCfaExpression {
+        expression: &[0x0a, 0, 0x50],
+    };
+    let mut restored = frame(FLAT32);
+    restored.cfa_from_stack_pointer(s(32)).unwrap();
+    restored.remember().unwrap().raw(elsewhere).unwrap();
+    assert!(restored.stack_pointer_from_cfa(s(32)).is_err());
+    restored.restore().unwrap();
+    assert!(restored.stack_pointer_from_cfa(s(32)).is_ok());
 }
 
 #[test]
@@ -725,8 +762,10 @@ fn a_cie_that_readers_do_not_know_is_refused() {
     assert_eq!(malformed(&late.unwrap_err()), "code offset");
     // Directives cannot express contents that the assembler does not write itself.
     let common = Common::new().with_augmentation("[amd:v0.0]").unwrap();
+    let factors = Common::new().with_alignment_factors(1, 4).unwrap();
     for (common, start) in [
         (common, Start::symbol("f")),
+        (factors, Start::symbol("f")),
         (Common::new(), Start::Address(0)),
         (
             Common::new(),
