@@ -125,9 +125,9 @@ fn float_size(text: &str) -> (&str, FloatSize) {
         ("f", FloatSize::Single),
         ("l", FloatSize::Double),
     ];
-    let mut found = (suffixes.iter())
-        .filter_map(|(suffix, size)| text.strip_suffix(suffix).map(|body| (body, *size)));
-    found.next().unwrap_or((text, FloatSize::Double))
+    let found = (suffixes.iter())
+        .find_map(|(suffix, size)| text.strip_suffix(suffix).map(|body| (body, *size)));
+    found.unwrap_or((text, FloatSize::Double))
 }
 
 fn decimal_float(text: &str) -> Option<f64> {
