@@ -2,7 +2,7 @@
 
 use super::Reason;
 use super::answer::LaneState;
-use super::contents::{Word, Words};
+use super::contents::{Unread, Words};
 use super::place::DwordPlace;
 use super::walk::{Goal, WalkResult};
 
@@ -18,13 +18,13 @@ pub(super) struct Answers<'f, 'c, 'w> {
 }
 
 impl Answers<'_, '_, '_> {
-    /// Reads the dword of a place.
-    pub(super) fn read(&mut self, place: DwordPlace) {
-        self.words.get(place);
+    /// Reads the dword of a place. `None` if it is unknown.
+    pub(super) fn read(&mut self, unread: Unread) -> Option<u32> {
+        self.words.read(unread)
     }
 
-    /// Returns the dword of a place, which it does not read.
-    pub(super) fn known(&self, place: DwordPlace) -> Word {
+    /// Returns the dword of a place if it was read before. `None` if it is unknown.
+    pub(super) fn known(&self, place: DwordPlace) -> Result<Option<u32>, Unread> {
         self.words.known(place)
     }
 

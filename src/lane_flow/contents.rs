@@ -132,14 +132,11 @@ pub(super) fn read(
     }
 }
 
-/// The dword of a place, as far as a query has read it.
-pub(super) enum Word {
-    /// The place has not been read.
-    NotRead,
-    /// The place cannot be read.
-    Unreadable,
-    /// The contents.
-    Known(u32),
+/// A place that was not read yet.
+pub(super) struct Unread {
+    place: DwordPlace,
+    /// The index at which its dword belongs.
+    at: usize,
 }
 
 /// Caches the dwords of a frame.
@@ -159,25 +156,15 @@ impl<'f, 'w> Words<'f, 'w> {
         }
     }
 
-    /// Returns the dword of a place. `None` if it is unknown.
-    pub(super) fn get(&mut self, place: DwordPlace) -> Option<u32> {
+    /// Returns the dword of a place if it was read before. `None` if it is unknown.
+    pub(super) fn known(&self, place: DwordPlace) -> Result<Option<u32>, Unread> {
         match self.known.binary_search_by_key(&place, |(known, _)| *known) {
-            Ok(at) => self.known.get(at).and_then(|(_, word)| *word),
-            Err(at) => self.read(at, place),
+            Ok(at) => Ok(self.known.get(at).and_then(|(_, word)| *word)),
+            Err(at) => Err(Unread { place, at }),
         }
     }
 
-    /// Returns the dword of a place, which it does not read.
-    pub(super) fn known(&self, place: DwordPlace) -> Word {
-        let at = self.known.binary_search_by_key(&place, |(known, _)| *known);
-        match at.ok().and_then(|at| self.known.get(at)) {
-            None => Word::NotRead,
-            Some((_, None)) => Word::Unreadable,
-            Some((_, Some(word))) => Word::Known(*word),
-        }
-    }
-
-    /// Returns the dword of a place as [`get`](Self::get) does. Faster, if the places of successive calls are sorted.
+    /// Returns the dword of a place, which is read if it was not read before. `None` if it is unknown. The places of successive calls are sorted.
     ///
     /// * `at`: a cursor, 0 for the first call.
     pub(super) fn next(&mut self, at: &mut usize, place: DwordPlace) -> Option<u32> {
@@ -186,11 +173,12 @@ impl<'f, 'w> Words<'f, 'w> {
         }
         match self.known.get(*at) {
             Some((known, word)) if *known == place => *word,
-            _ => self.read(*at, place),
+            _ => self.read(Unread { place, at: *at }),
         }
     }
 
-    fn read(&mut self, at: usize, place: DwordPlace) -> Option<u32> {
+    /// Reads the dword of a place. `None` if it is unknown.
+    pub(super) fn read(&mut self, Unread { place, at }: Unread) -> Option<u32> {
         let word = read(self.contents, place, self.wave_size);
         self.known.insert(at, (place, word));
         word

@@ -374,7 +374,7 @@ impl<'a> FunctionFlow<'a> {
                 plan.go_on(&mut asking, &source, meter, asker)?
             };
             match missing {
-                Some(place) => asker.read(place),
+                Some(unread) => asking.word = asker.read(unread),
                 None => return Ok(()),
             }
         }

@@ -2,14 +2,14 @@
 
 use super::Reason;
 use super::answers::Answers;
-use super::contents::Word;
+use super::contents::Unread;
 use super::fuel::pay;
 use super::place::DwordPlace;
 use super::state::State;
 use super::switches::Contexts;
 use super::value::{Decisions, Undecided};
 use super::walk::{Goal, Search, WalkResult};
-use crate::error::Result;
+use crate::error;
 use crate::meter::Meter;
 
 /// The most bits that the place of a lane may depend on.
@@ -24,19 +24,21 @@ enum Node {
         /// The number of instructions that were followed from the node above to find it.
         cost: usize,
     },
-    /// The bit of a place, with the nodes for a clear bit, a set bit, and an unreadable place. In the last case, other places may be
-    /// sufficient.
+    /// The bit of a place.
     Ask {
         place: DwordPlace,
         cost: usize,
-        then: Box<[Node; 3]>,
+        /// The index of the first of three nodes: for a clear bit, a set bit, and an unreadable place. In the last case, other places may be
+        /// sufficient.
+        then: usize,
     },
 }
 
 /// The places where lanes resume from one place of the code, by their bits in the masks there.
 #[derive(Debug)]
 pub(super) struct Tree {
-    root: Node,
+    /// The root is the first one. An open node is replaced; no node is removed.
+    nodes: Vec<Node>,
     /// The number of instructions that may still be followed for it.
     fuel: usize,
 }
@@ -58,29 +60,13 @@ impl Tree {
     /// * `steps`: the number of instructions that may be followed for it.
     pub(super) fn new(steps: usize) -> Tree {
         Tree {
-            root: Node::Open,
+            nodes: vec![Node::Open],
             fuel: steps,
         }
     }
 
-    /// Returns the node below some decisions. An open node is replaced, and never opened again, so the nodes above are questions.
-    fn node_after(&mut self, decisions: &Decisions) -> (&mut Node, &mut usize) {
-        let mut node = &mut self.root;
-        for (_, bit) in decisions.iter() {
-            let Node::Ask { then, .. } = node else {
-                break;
-            };
-            let [clear, set, neither] = &mut **then;
-            node = match bit {
-                Some(false) => clear,
-                Some(true) => set,
-                None => neither,
-            };
-        }
-        (node, &mut self.fuel)
-    }
-
-    /// Answers for lanes until a dword is needed that was not read yet, and returns its place. Returns `None` when all lanes have an answer.
+    /// Answers for lanes until a dword is needed that was not read yet, and returns its place. The caller reads it. Returns `None` when all lanes have
+    /// an answer.
     ///
     /// # Errors
     /// If the budget of the query is exceeded: every node on the path costs the instructions that were followed from the node above to
@@ -91,35 +77,46 @@ impl Tree {
         source: &Source<'_, '_>,
         meter: &Meter,
         asker: &mut Answers<'_, '_, '_>,
-    ) -> Result<Option<DwordPlace>> {
+    ) -> error::Result<Option<Unread>> {
         while let Some(mut visit) = asking.work.pop() {
             if let Some((place, bit)) = visit.decision {
                 (asking.decisions).go_on(visit.depth.saturating_sub(1), place, bit);
             }
-            let (node, fuel) = self.node_after(&asking.decisions);
-            if matches!(node, Node::Open) {
-                *node = expand(source, &asking.decisions, &mut visit, fuel);
+            if let Some(Node::Open) = self.nodes.get(visit.node) {
+                self.expand(source, &asking.decisions, &mut visit);
             } else if !visit.is_waiting {
                 visit.search = None;
             }
-            match node {
-                Node::Open => {}
-                Node::Answer { answer, cost } => {
+            match self.nodes.get(visit.node) {
+                None | Some(Node::Open) => debug_assert!(false, "a visited node is known"),
+                Some(Node::Answer { answer, cost }) => {
                     pay(meter, *cost)?;
                     asker.answer(visit.lanes, *answer);
                 }
-                Node::Ask { place, cost, .. } => {
-                    let word = asker.known(*place);
-                    if matches!(word, Word::NotRead) {
-                        visit.is_waiting = true;
-                        asking.work.push(visit);
-                        return Ok(Some(*place));
-                    }
+                Some(Node::Ask { place, cost, then }) => {
+                    let known = match visit.is_waiting {
+                        true => Ok(asking.word),
+                        false => asker.known(*place),
+                    };
+                    let word = match known {
+                        Ok(word) => word,
+                        Err(unread) => {
+                            visit.is_waiting = true;
+                            asking.work.push(visit);
+                            return Ok(Some(unread));
+                        }
+                    };
                     pay(meter, *cost)?;
                     let depth = visit.depth.saturating_add(1);
                     let cost = visit.cost.saturating_add(*cost);
                     let mut add = |lanes, bit, search| {
+                        let branch = match bit {
+                            Some(false) => 0,
+                            Some(true) => 1,
+                            None => 2,
+                        };
                         asking.work.push(Visit {
+                            node: then.saturating_add(branch),
                             lanes,
                             decision: Some((*place, bit)),
                             depth,
@@ -128,7 +125,7 @@ impl Tree {
                             is_waiting: false,
                         });
                     };
-                    let Word::Known(word) = word else {
+                    let Some(word) = word else {
                         add(visit.lanes, None, visit.search);
                         continue;
                     };
@@ -148,6 +145,57 @@ impl Tree {
         }
         Ok(None)
     }
+
+    /// Replaces an open node.
+    ///
+    /// The whole way to the node is charged to the tree, because it may have to be followed again.
+    fn expand(&mut self, source: &Source<'_, '_>, decisions: &Decisions, visit: &mut Visit) {
+        let (found, cost) = self.find(source, decisions, visit);
+        let node = match found {
+            Ok(answer) => Node::Answer { answer, cost },
+            Err(Undecided(place)) => {
+                let then = self.nodes.len();
+                self.nodes.extend([Node::Open, Node::Open, Node::Open]);
+                Node::Ask { place, cost, then }
+            }
+        };
+        if let Some(open) = self.nodes.get_mut(visit.node) {
+            *open = node;
+        }
+    }
+
+    /// Returns the answer of an open node, or its question, and the number of instructions that were followed from the node above.
+    fn find(
+        &mut self,
+        source: &Source<'_, '_>,
+        decisions: &Decisions,
+        visit: &mut Visit,
+    ) -> (Result<WalkResult, Undecided>, usize) {
+        let too_much = Ok(WalkResult::Unknown(Reason::Budget));
+        let is_enough = self.fuel >= visit.cost;
+        self.fuel = self.fuel.saturating_sub(visit.cost);
+        if !is_enough {
+            return (too_much, 0);
+        }
+        if visit.search.is_none() {
+            visit.search = source.search_again(decisions, visit.cost).map(Box::new);
+        }
+        let Some(search) = &mut visit.search else {
+            return (too_much, 0);
+        };
+        let (found, used) = search.go_on(source.contexts, decisions, self.fuel);
+        let cost = used.instructions;
+        self.fuel = self.fuel.saturating_sub(cost);
+        let found = match found {
+            Ok(WalkResult::Unknown(Reason::Mask)) => {
+                let unreadable = decisions.unreadable().map(Reason::Unavailable);
+                Ok(WalkResult::Unknown(unreadable.unwrap_or(Reason::Mask)))
+            }
+            Err(_) if visit.depth >= DEPTH => too_much,
+            Ok(_) | Err(_) => found,
+        };
+        (found, cost)
+    }
 }
 
 /// A query of a tree. It owns no part of the tree, so that the tree need not be locked while a wave is read: the wave's functions may ask the
@@ -157,6 +205,8 @@ pub(super) struct Asking {
     work: Vec<Visit>,
     /// The decisions above the current node.
     decisions: Decisions,
+    /// The dword that the last node in `work` waits for. `None` if it is unknown.
+    pub(super) word: Option<u32>,
 }
 
 impl Asking {
@@ -164,6 +214,7 @@ impl Asking {
     pub(super) fn for_lanes(lanes: u32) -> Asking {
         let mut work = Vec::with_capacity(8);
         work.push(Visit {
+            node: 0,
             lanes,
             decision: None,
             depth: 0,
@@ -174,12 +225,15 @@ impl Asking {
         Asking {
             work,
             decisions: Decisions::default(),
+            word: None,
         }
     }
 }
 
 /// A node on the way of some lanes.
 struct Visit {
+    /// The index of the node.
+    node: usize,
     /// One bit per lane.
     lanes: u32,
     /// The decision above the node.
@@ -189,7 +243,7 @@ struct Visit {
     cost: usize,
     /// The search that paused above the node. `None` if that was for an earlier query.
     search: Option<Box<Search>>,
-    /// True if a dword has to be read before the search goes on.
+    /// True if the search goes on with the dword that the caller has read.
     is_waiting: bool,
 }
 
@@ -213,47 +267,4 @@ impl Source<'_, '_> {
         }
         Some(search)
     }
-}
-
-/// Finds an open node.
-///
-/// * `fuel`: the number of instructions that may still be followed for the tree. Charged for the whole way to the node, which may have to
-///   be followed again.
-fn expand(
-    source: &Source<'_, '_>,
-    decisions: &Decisions,
-    visit: &mut Visit,
-    fuel: &mut usize,
-) -> Node {
-    let too_much = Node::Answer {
-        answer: WalkResult::Unknown(Reason::Budget),
-        cost: 0,
-    };
-    let is_enough = *fuel >= visit.cost;
-    *fuel = fuel.saturating_sub(visit.cost);
-    if !is_enough {
-        return too_much;
-    }
-    if visit.search.is_none() {
-        visit.search = source.search_again(decisions, visit.cost).map(Box::new);
-    }
-    let Some(search) = &mut visit.search else {
-        return too_much;
-    };
-    let (found, used) = search.go_on(source.contexts, decisions, *fuel);
-    let cost = used.instructions;
-    *fuel = fuel.saturating_sub(cost);
-    let answer = match found {
-        Ok(WalkResult::Unknown(Reason::Mask)) => {
-            let unreadable = decisions.unreadable().map(Reason::Unavailable);
-            WalkResult::Unknown(unreadable.unwrap_or(Reason::Mask))
-        }
-        Ok(answer) => answer,
-        Err(Undecided(place)) if visit.depth < DEPTH => {
-            let then = Box::new([Node::Open, Node::Open, Node::Open]);
-            return Node::Ask { place, cost, then };
-        }
-        Err(_) => WalkResult::Unknown(Reason::Budget),
-    };
-    Node::Answer { answer, cost }
 }
