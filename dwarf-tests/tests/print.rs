@@ -18,6 +18,8 @@ mod bases;
 mod cxx;
 #[path = "print/hostile.rs"]
 mod hostile;
+#[path = "print/members.rs"]
+mod members;
 #[path = "print/names.rs"]
 mod names;
 #[path = "print/rows.rs"]

@@ -9,7 +9,7 @@ use super::around::OuterVariable;
 use super::check::{Checked, Checker};
 use super::class::{INT, IntegerType, Rank};
 use super::error::{QueryError, QueryErrorKind, ambiguous};
-use super::member::{find_constant, find_member};
+use super::member::FoundMember;
 use super::name_scope::{Entity, Named, start_of};
 use super::names::{Found, MOST_NAMES, Reach};
 use super::number::Number;
@@ -127,7 +127,7 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         let info = stop.program().info();
         let ty = info.read_type(&mut self.types.table, class, stop.meter());
         let ty = ty.map_err(self.fault())?;
-        Ok(self.has_member(ty, &Path::of(path.name)))
+        self.has_member(ty, &Path::of(path.name))
     }
 
     /// Returns the value of an entity, if it has one.
@@ -244,7 +244,12 @@ impl<'a> Checker<'_, '_, '_, 'a> {
         };
         let ty = info.read_type(&mut self.types.table, Some(class), stop.meter());
         let ty = ty.map_err(self.fault())?;
-        Ok(find_constant(&self.types.table, ty, path.name))
+        match self.find_member(ty, path.name, &mut Nearest::to(path.name))? {
+            FoundMember::Constant(entry) => Ok(Some(entry)),
+            FoundMember::None | FoundMember::Member(..) => Ok(None),
+            FoundMember::Several(records) => Err(self.ambiguous_member(path.name, &records)),
+            FoundMember::Unknown => Err(self.too_many_classes(path.name, ty)),
+        }
     }
 
     fn unknown_name(&mut self, path: &Path<'_>) -> QueryError {
@@ -380,10 +385,14 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             return Ok(None);
         }
         let class = pointer.target;
-        let is_own = self.has_member(class, path);
+        let is_own = self.has_member(class, path)?;
         // A lambda keeps the object of the function around it as a member. clang and gcc differ in its name.
-        let captured = ["this", "__this"].map(Path::of);
-        let captured = captured.iter().find(|name| self.has_member(class, name));
+        let mut captured = None;
+        for name in ["this", "__this"] {
+            if captured.is_none() && self.has_member(class, &Path::of(name))? {
+                captured = Some(name);
+            }
+        }
         if !is_own && captured.is_none() {
             return Ok(None);
         }
@@ -393,25 +402,32 @@ impl<'a> Checker<'_, '_, '_, 'a> {
             return self.member(object, path.name).map(Some);
         };
         // A copy of the object is a member itself.
-        let mut outer = self.member(object, captured.name)?;
+        let mut outer = self.member(object, captured)?;
         let mut class = self.ty(outer);
         if let Some(pointer) = self.types.class(class).pointer() {
             class = pointer.target;
             outer = self.object(Action::Dereference(outer), class, None);
         }
-        match self.has_member(class, path) {
+        match self.has_member(class, path)? {
             true => self.member(outer, path.name).map(Some),
             false => Ok(None),
         }
     }
 
     /// Returns true if a class has the member that a path names. In `T::member`, `T` may be the name of this class.
-    fn has_member(&self, class: TypeId, path: &Path<'_>) -> bool {
+    fn has_member(&self, class: TypeId, path: &Path<'_>) -> Checked<bool> {
         let name = self.types.name(class);
         let is_own =
             path.scopes.is_empty() || start_of(path, name.trim_start_matches("const ")).is_some();
-        let mut nearest = Nearest::to(path.name);
-        is_own && find_member(&self.types.table, class, path.name, &mut nearest).is_some()
+        if !is_own {
+            return Ok(false);
+        }
+        let found = self.find_member(class, path.name, &mut Nearest::to(path.name))?;
+        Ok(match found {
+            // The error follows when the member is read.
+            FoundMember::Member(..) | FoundMember::Several(_) | FoundMember::Unknown => true,
+            FoundMember::None | FoundMember::Constant(_) => false,
+        })
     }
 
     /// Returns consecutive registers with their names in assembly language, such as `v[42:43]`. Two are an integer of 64 bits, and more are an array

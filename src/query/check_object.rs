@@ -4,10 +4,12 @@
 
 use super::check::{ADDRESS, Checked, Checker};
 use super::class::{Class, INT, PointerType};
-use super::error::QueryErrorKind;
-use super::member::{find_constant, find_member};
+use super::error::{QueryError, QueryErrorKind, ambiguous};
+use super::member::{FoundMember, find_member};
+use super::names::MOST_NAMES;
 use super::step::{Action, Calculation, StepId};
 use crate::arch::AddressSpace;
+use crate::debug_info::types::TypeId;
 use crate::location::{Location, Storage};
 use crate::nearest::Nearest;
 
@@ -45,17 +47,52 @@ impl Checker<'_, '_, '_, '_> {
             return Err(self.type_error(message));
         }
         let mut nearest = Nearest::to(name);
-        let found = find_member(&self.types.table, ty, name, &mut nearest);
-        let Some((path, member)) = found else {
-            if let Some(constant) = find_constant(&self.types.table, ty, name) {
-                return self.constant_member(constant);
+        match self.find_member(ty, name, &mut nearest)? {
+            FoundMember::Member(path, member) => {
+                let (ty, field) = (member.ty, member.bit_size);
+                Ok(self.object(Action::Member { base, path }, ty, field))
             }
-            let (name, ty) = (name.to_owned(), self.type_text(base));
-            let nearest = nearest.names();
-            return Err(self.error(QueryErrorKind::UnknownMember { name, ty, nearest }));
+            FoundMember::Constant(entry) => self.constant_member(entry),
+            FoundMember::Several(records) => Err(self.ambiguous_member(name, &records)),
+            FoundMember::Unknown => Err(self.too_many_classes(name, ty)),
+            FoundMember::None => {
+                let (name, ty) = (name.to_owned(), self.type_text(base));
+                let nearest = nearest.names();
+                Err(self.error(QueryErrorKind::UnknownMember { name, ty, nearest }))
+            }
+        }
+    }
+
+    /// Returns the member of a record with this name. `nearest` receives the names of all members that were compared.
+    pub(super) fn find_member(
+        &self,
+        record: TypeId,
+        name: &str,
+        nearest: &mut Nearest,
+    ) -> Checked<FoundMember<'_>> {
+        let meter = self.scope.tree.frame.stop().meter();
+        find_member(&self.types.table, record, name, nearest, meter).map_err(self.fault())
+    }
+
+    /// Returns the error of a name that members of several records have.
+    ///
+    /// * `records`: for each, the records on the way to the member.
+    pub(super) fn ambiguous_member(&self, name: &str, records: &[Vec<TypeId>]) -> QueryError {
+        let label = |records: &Vec<TypeId>| {
+            let has_name = |ty: &&TypeId| self.types.table.get(**ty).name.is_some();
+            let named = records.iter().filter(has_name);
+            let mut path: Vec<String> = named.map(|ty| self.types.name(*ty)).collect();
+            path.push(name.to_owned());
+            path.join("::")
         };
-        let (ty, field) = (member.ty, member.bit_size);
-        Ok(self.object(Action::Member { base, path }, ty, field))
+        let candidates = records.iter().take(MOST_NAMES).map(label).collect();
+        self.error(ambiguous(name, candidates))
+    }
+
+    pub(super) fn too_many_classes(&self, name: &str, record: TypeId) -> QueryError {
+        let record = self.types.name(record);
+        let message = format!("`{record}` has too many base classes to search them for `{name}`");
+        self.type_error(message)
     }
 
     /// Returns a component of a vector: `x`, `y`, `z`, `w`, or `s` and a hexadecimal digit, as in OpenCL.
