@@ -23,6 +23,7 @@ use hetdwarf::meter::Meter;
 use hetdwarf::object::CodeObject;
 use hetdwarf::verify::{Selection, verify_with};
 use hetdwarf::wave::{Snapshot, Wave};
+use rayon::prelude::*;
 use serde_json::Value as Json;
 
 /// Collects every linked code object in a folder of the fixtures and its subfolders.
@@ -53,15 +54,12 @@ fn what_llvm_counts_is_counted_the_same() {
     objects_in(&fixture(""), &mut files);
     files.sort();
     files.dedup();
-    let (mut compared, mut variables) = (0, 0);
-    for path in files {
+    let counts = files.par_iter().filter_map(|path| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let file = std::fs::read(&path).unwrap();
-        let Ok(object) = CodeObject::parse(&file) else {
-            continue;
-        };
+        let file = std::fs::read(path).unwrap();
+        let object = CodeObject::parse(&file).ok()?;
         if UNREAD.contains(&name.as_str()) {
-            continue;
+            return None;
         }
         let program = Program::load(&object).unwrap();
         let found = coverage(&program);
@@ -85,9 +83,7 @@ fn what_llvm_counts_is_counted_the_same() {
             .args(["--statistics".as_ref(), path.as_os_str()])
             .output()
             .unwrap();
-        let Ok(theirs) = serde_json::from_slice::<Json>(&ran.stdout) else {
-            continue;
-        };
+        let theirs = serde_json::from_slice::<Json>(&ran.stdout).ok()?;
         let expected = |what: &str| {
             let scope = format!("sum_all_{what}(#bytes in parent scope)");
             let dwarf = format!("sum_all_{what}(#bytes in parent scope covered by DW_AT_location)");
@@ -104,9 +100,9 @@ fn what_llvm_counts_is_counted_the_same() {
         let count = found.total().variables;
         let processed = &theirs["#variables processed by location statistics"];
         assert!(processed.as_u64().unwrap() <= count, "{name}");
-        compared += 1;
-        variables += count;
-    }
+        Some((1, count))
+    });
+    let (compared, variables) = counts.reduce(|| (0, 0), |(a, b), (x, y)| (a + x, b + y));
     assert!(
         compared > 200 && variables > 10_000,
         "{compared} {variables}"

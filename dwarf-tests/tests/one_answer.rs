@@ -23,6 +23,7 @@ use hetdwarf::object::CodeObject;
 use hetdwarf::query::{LaneAnswer, Query};
 use hetdwarf::report::hex_bytes;
 use hetdwarf::wave::Snapshot;
+use rayon::prelude::*;
 use serde_json::Value as Json;
 
 /// The state, the bytes and the text of a value in a lane.
@@ -65,6 +66,14 @@ struct Tally {
 }
 
 impl Tally {
+    fn and(mut self, other: Tally) -> Tally {
+        self.variables += other.variables;
+        self.printed += other.printed;
+        self.children += other.children;
+        self.wrong.extend(other.wrong);
+        self
+    }
+
     fn compare(&mut self, place: &dyn Fn() -> String, one: &Said, other: &Said) {
         if one != other {
             self.wrong.push(format!("{}: {one:?}, {other:?}", place()));
@@ -187,21 +196,22 @@ fn stops(case: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
 
 #[test]
 fn every_variable_is_the_same_by_all_ways() {
-    let mut tally = Tally::default();
-    for case in wave_cases() {
+    let tallies = wave_cases().into_par_iter().map(|case| {
+        let mut tally = Tally::default();
         let (objects, waves) = stops(&case);
         for object in objects {
             for wave in &waves {
                 check(&object, wave, &mut tally);
             }
         }
-    }
+        tally
+    });
     let Tally {
         variables,
         printed,
         children,
         wrong,
-    } = &tally;
+    } = &tallies.reduce(Tally::default, Tally::and);
     let first = wrong
         .iter()
         .take(20)

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use dwarf_tests::number;
 use hetdwarf::debug_info::types::TypeTable;
 use hetdwarf::inspect::{LaneOrigin, LanePlace, Stop, ValueState};
+use rayon::prelude::*;
 use serde_json::Value;
 
-use super::{Frame, c, list, of_rust, pairs};
+use super::{Frame, c, list, of_rust, pairs, sum};
 
 /// A lane of a frame in the output of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,27 +190,36 @@ fn absent_by_rust(stop: &Stop<'_, '_>, index: usize) -> BTreeMap<String, Vec<usi
 
 #[test]
 fn documents_rust_and_c_have_the_same_lanes() {
-    let (mut asked, mut callers, mut absent) = (0, 0, 0);
-    for pair in pairs() {
+    let counts = pairs().into_par_iter().map(|pair| {
+        let (mut asked, mut callers, mut absent) = (0, 0, 0);
         let name = pair.name();
-        let frames = pair.with_stop(of_rust);
+        let (frames, by_rust) = pair.with_stop(|stop| {
+            let frames = of_rust(stop);
+            let lanes =
+                (0..frames.len()).map(|index| (of_frame(stop, index), absent_by_rust(stop, index)));
+            let lanes: Vec<_> = lanes.collect();
+            (frames, lanes)
+        });
         let vars = pair.document("vars", &["--frame=all", "--lane=all"]);
         for (index, content) in list(&vars["frames"]).iter().enumerate() {
             let at = format!("{name} frame {index}");
-            let Some(expected) = pair.with_stop(|stop| of_frame(stop, index)) else {
-                assert_eq!(c::lanes(&pair, index), None, "{at}");
+            let (expected, by_rust) = &by_rust[index];
+            assert_eq!(
+                c::lanes(&pair, index).as_ref(),
+                expected.as_ref(),
+                "{at}: C"
+            );
+            let Some(expected) = expected else {
                 continue;
             };
             let document = pair.document("lane-pc", &[&format!("--frame={index}")]);
             assert_eq!(document["frame"], frames[index].index, "{at}");
-            assert_eq!(of_document(&document), expected, "{at}: lane-pc");
-            assert_eq!(c::lanes(&pair, index).as_ref(), Some(&expected), "{at}: C");
-            callers += check_callers(&at, &expected, (index, &frames));
+            assert_eq!(&of_document(&document), expected, "{at}: lane-pc");
+            callers += check_callers(&at, expected, (index, &frames));
             // A lane that did not enter the frame has no value in it.
             let elsewhere: Vec<usize> = (0..expected.len())
                 .filter(|lane| expected[*lane].state == "elsewhere")
                 .collect();
-            let by_rust = pair.with_stop(|stop| absent_by_rust(stop, index));
             for (variable, lanes) in absent_by_document(content) {
                 assert_eq!(lanes, elsewhere, "{at}: {variable}");
                 assert_eq!(by_rust[&variable], elsewhere, "{at}: {variable}");
@@ -217,7 +227,9 @@ fn documents_rust_and_c_have_the_same_lanes() {
             }
             asked += 1;
         }
-    }
+        [asked, callers, absent]
+    });
+    let [asked, callers, absent] = sum(counts);
     println!("{asked} frames, {callers} lanes in callers, {absent} values that are not there");
     assert!(
         asked > 600 && callers > 1000 && absent > 1000,

@@ -7,9 +7,10 @@ use dwarf_tests::{number, wave_cases};
 use hetdwarf::arch::Lane;
 use hetdwarf::debug_info::types::TypeTable;
 use hetdwarf::inspect::ValueState;
+use rayon::prelude::*;
 use serde_json::Value;
 
-use super::{Pair, c, list, snapshots};
+use super::{Pair, c, list, snapshots, sum};
 
 /// Returns the number of correct call frames, up to the point where the compiler's call frame information leads to a wrong caller.
 fn sound(snapshot: &Value) -> usize {
@@ -58,44 +59,47 @@ fn by_rust(pair: &Pair, index: usize) -> Values {
 /// No lane has a value in a frame that it never entered, in any interface.
 #[test]
 fn lanes_that_did_not_enter_a_frame_have_no_values_in_it() {
-    let (mut frames, mut absent, mut values) = (0, 0, 0);
-    for case in wave_cases() {
-        for (snapshot, pair) in snapshots(&case) {
-            let name = pair.name();
-            let expected = list(&snapshot["frames"]);
-            let found = pair.with_stop(super::of_rust);
-            let calls: Vec<_> = found
-                .iter()
-                .filter(|frame| frame.kind != "inlined")
-                .collect();
-            for (level, truth) in expected.iter().enumerate().take(sound(&snapshot)) {
-                let at = format!("{name} call frame {level}");
-                let call = calls
-                    .get(level)
-                    .unwrap_or_else(|| panic!("{at} is missing"));
-                assert_eq!(u128::from(call.pc), number(&truth["pc"]), "{at}");
-                assert_eq!(call.function.as_deref(), truth["function"].as_str(), "{at}");
-                let entered = number(&truth["entry_exec"]);
-                let parts = found.iter().filter(|frame| frame.call_frame == call.index);
-                for part in parts {
-                    let document = by_document(&pair, part.index);
-                    for (interface, found) in [
-                        ("JSON", &document),
-                        ("Rust", &by_rust(&pair, part.index)),
-                        ("C", &c::values(&pair, part.index)),
-                    ] {
-                        assert_eq!(found, &document, "{at}: {interface}");
-                        let wrong = found.iter().find(|(_, lane)| entered >> lane & 1 == 0);
-                        assert_eq!(wrong, None, "{at}: {interface}");
-                    }
-                    values += document.len();
-                    frames += 1;
+    let stops: Vec<_> = (wave_cases().iter())
+        .flat_map(|case| snapshots(case))
+        .collect();
+    let counts = stops.par_iter().map(|(snapshot, pair)| {
+        let (mut frames, mut absent, mut values) = (0, 0, 0);
+        let name = pair.name();
+        let expected = list(&snapshot["frames"]);
+        let found = pair.with_stop(super::of_rust);
+        let calls: Vec<_> = found
+            .iter()
+            .filter(|frame| frame.kind != "inlined")
+            .collect();
+        for (level, truth) in expected.iter().enumerate().take(sound(snapshot)) {
+            let at = format!("{name} call frame {level}");
+            let call = calls
+                .get(level)
+                .unwrap_or_else(|| panic!("{at} is missing"));
+            assert_eq!(u128::from(call.pc), number(&truth["pc"]), "{at}");
+            assert_eq!(call.function.as_deref(), truth["function"].as_str(), "{at}");
+            let entered = number(&truth["entry_exec"]);
+            let parts = found.iter().filter(|frame| frame.call_frame == call.index);
+            for part in parts {
+                let document = by_document(pair, part.index);
+                for (interface, found) in [
+                    ("JSON", &document),
+                    ("Rust", &by_rust(pair, part.index)),
+                    ("C", &c::values(pair, part.index)),
+                ] {
+                    assert_eq!(found, &document, "{at}: {interface}");
+                    let wrong = found.iter().find(|(_, lane)| entered >> lane & 1 == 0);
+                    assert_eq!(wrong, None, "{at}: {interface}");
                 }
-                let size = pair.with_stop(|stop| stop.wave().wave_size().lanes());
-                absent += (0..size).filter(|lane| entered >> lane & 1 == 0).count();
+                values += document.len();
+                frames += 1;
             }
+            let size = pair.with_stop(|stop| stop.wave().wave_size().lanes());
+            absent += (0..size).filter(|lane| entered >> lane & 1 == 0).count();
         }
-    }
+        [frames, absent, values]
+    });
+    let [frames, absent, values] = sum(counts);
     println!("{frames} frames, {absent} lanes that did not enter them, {values} values");
     assert!(
         frames > 500 && absent > 1000 && values > 10_000,

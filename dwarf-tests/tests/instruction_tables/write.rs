@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use rayon::prelude::*;
+
 use super::facts;
 use super::probe::{self, Field, Llvm, Probe};
 use super::shape::{self, Parsed};
@@ -30,8 +32,8 @@ pub type Rows = BTreeMap<(Encoding, u32), String>;
 /// Returns the contents of the file with the rows.
 pub fn file(generations: &[Generation], llvm: &Llvm) -> String {
     let all: Vec<_> = generations
-        .iter()
-        .flat_map(|generation| generation.columns(llvm))
+        .par_iter()
+        .flat_map_iter(|generation| generation.columns(llvm))
         .collect();
     // The opcodes of an instruction in each column: mostly one or none.
     let mut instructions: BTreeMap<(Encoding, &str), Vec<Vec<u32>>> = BTreeMap::new();
@@ -92,7 +94,7 @@ impl Generation {
         let mut shared = Rows::new();
         let all: Vec<Rows> = self
             .processors
-            .iter()
+            .par_iter()
             .map(|one| self.rows(llvm, one))
             .collect();
         for rows in &all {
