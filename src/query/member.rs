@@ -259,7 +259,7 @@ pub(super) fn find_member<'t>(
     one_of(table, record, found, meter)
 }
 
-/// Returns the candidate that hides all others.
+/// Returns the candidate that no other one hides, if it is the only one.
 fn one_of<'t>(
     table: &'t TypeTable,
     outer: TypeId,
