@@ -379,7 +379,7 @@ impl<'t> OwnMembers<'_, 't> {
                 if member.is_base && inner.record == class.ty {
                     continue;
                 }
-                match member.name.as_deref().filter(|_| !member.is_base) {
+                match member.name.as_deref() {
                     None => {
                         *self.records += 1;
                         if *self.records > RECORDS || inner.path.len() >= LEVELS {
